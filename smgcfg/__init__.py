@@ -1,0 +1,1 @@
+"""smgcfg: typed configuration and launcher for TokenSpeed engines behind the smg gateway."""

@@ -1,0 +1,302 @@
+"""What every args class can do: be checked, read, overlaid, written and compared."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, ClassVar, Final
+
+import attrs
+
+from smgcfg.codec import Refused, check, words
+from smgcfg.errors import ConfigError, Finding, error, errors_in
+from smgcfg.flags import FlagSpec, find_key, keys_of, spec_of, spelling_table
+from smgcfg.origin import FromCall, Origin
+from smgcfg.overlay import UNSET, Layer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from smgcfg.argv import Unknown
+
+_MISSING: Final = object()
+_GETTERS: Final[dict[type, tuple[tuple[str, ...], Any]]] = {}
+
+
+def _settings(args: "Args") -> Iterable[tuple[str, Any]]:
+    """Return (key, value) of every setting that is not None, in the order they are written."""
+    cls = type(args)
+    found = _GETTERS.get(cls)
+    if found is None:
+        keys = keys_of(cls)
+        found = _GETTERS[cls] = (keys, attrgetter(*keys))
+    return [(key, value) for key, value in zip(found[0], found[1](args), strict=True) if value is not None]
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False, init=False)
+class Args:
+    """The settings of one program. `None` means "not passed; the program decides".
+
+    Attributes:
+        extra: Words for flags that the shipped snapshots do not know, written last and unchanged.
+    """
+
+    #: The key that a positional word of the command line sets, or empty.
+    positional: ClassVar[str] = ""
+
+    extra: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        findings = []
+        for key, value in _settings(self):
+            spec = spec_of(type(self), key)
+            try:
+                checked = check_setting(spec, value)
+            except Refused as refused:
+                findings.append(error(refused.code, key, str(refused), hint=refused.hint))
+            else:
+                if checked is not value:
+                    object.__setattr__(self, key, checked)
+        if self.extra:
+            extra = tuple(self.extra) if isinstance(self.extra, list | tuple) else self.extra
+            findings += extra_findings(type(self), extra)
+            object.__setattr__(self, "extra", extra)
+        elif self.extra != ():
+            object.__setattr__(self, "extra", ())
+        if findings:
+            raise ConfigError(findings)
+
+    # --- reading ---
+
+    @classmethod
+    def from_argv(cls, tokens: Sequence[str], unknown: "Unknown" = "error", version: str | None = None) -> "Self":
+        """Read a complete command line of the program.
+
+        Args:
+            tokens: The words, without the program's name. An absent flag was not passed: no default is added.
+            unknown: "error" refuses a flag that is not known; "extra" keeps it, and the words behind it, in `extra`.
+            version: Read only what this version of the program has; None reads what any shipped version has.
+
+        Returns:
+            The args.
+
+        Raises:
+            ConfigError: Every problem, each with its argument number.
+        """
+        from smgcfg.argv import read_argv
+
+        reading = read_argv(cls, tokens, positional=cls.positional, unknown=unknown, version=version)
+        if errors_in(reading.findings):
+            raise ConfigError(reading.findings)
+        absent = {
+            field.name: None for field in attrs.fields(cls) if field.default is not None and field.name != "extra"
+        }
+        return cls(**{**absent, **reading.values, "extra": tuple(reading.extra)})
+
+    @classmethod
+    def from_toml(cls, text: str) -> "Self":
+        """Read the settings from TOML text, as they stand in an `[engine]` or `[gateway]` table.
+
+        Args:
+            text: TOML; an absent key keeps the default, `unset = ["key"]` takes a default away.
+
+        Raises:
+            ConfigError: Every problem, each with its line.
+        """
+        from smgcfg.sources.toml import table_layer
+
+        return cls().overlay(table_layer(cls, text))
+
+    @classmethod
+    def layer(cls, source: "Sequence[str] | Mapping[str, Any] | Layer[str]") -> Layer[str]:
+        """Read an operator's choices without putting them on top of anything.
+
+        Args:
+            source: Words of a command line (`--no-<flag>` and `--flag=true|false` are read for every boolean), a
+                mapping of keys to values (None means "do not pass this flag"), or a layer.
+
+        Raises:
+            ConfigError: Every problem found.
+        """
+        if isinstance(source, Layer):
+            return source
+        if isinstance(source, Mapping):
+            layer, findings = mapping_layer(cls, source)
+        else:
+            if isinstance(source, str):
+                raise TypeError(f"expected a list of words, got the text {source!r}")
+            from smgcfg.argv import read_argv
+
+            reading = read_argv(cls, source, positional=cls.positional, lenient=True)
+            findings = reading.findings
+            layer = Layer(
+                {key: (UNSET if value is None else value, reading.places[key]) for key, value in reading.values.items()}
+            )
+        if errors_in(findings):
+            raise ConfigError(findings)
+        return layer
+
+    def overlay(self, choices: "Sequence[str] | Mapping[str, Any] | Layer[str]") -> "Self":
+        """Return these args with an operator's choices on top.
+
+        Args:
+            choices: As `layer` takes them. What is chosen wins; every other setting stays as it is.
+
+        Raises:
+            ConfigError: Every problem found.
+        """
+        chosen = self.layer(choices)
+        return attrs.evolve(self, **{key: None if value is UNSET else value for key, (value, _) in chosen.items()})
+
+    # --- writing ---
+
+    def to_argv(self, version: str | None = None) -> list[str]:
+        """Return the program's own command line for these settings.
+
+        Args:
+            version: Write spellings that this version has; None writes the newest.
+
+        Raises:
+            ConfigError: The version has no spelling for a setting.
+        """
+        result: list[str] = []
+        findings = []
+        for key, value in _settings(self):
+            try:
+                result += words(spec_of(type(self), key), value, version)
+            except Refused as refused:
+                findings.append(error(refused.code, key, str(refused), hint=refused.hint))
+        if findings:
+            raise ConfigError(findings)
+        result += self.extra
+        return result
+
+    def to_toml(self) -> str:
+        """Return the settings as TOML that `from_toml` reads back to an equal object."""
+        from smgcfg.toml_write import table_text
+
+        return table_text(self)
+
+    def findings(self, version: str | None = None) -> list[Finding]:
+        """Check the finished object: bounds that the program checks late, rules across settings, the version's flags.
+
+        Args:
+            version: The program's version; None checks what holds for every shipped one.
+
+        Returns:
+            What was found, errors and warnings, in the order of the settings.
+        """
+        return []
+
+    # --- comparing ---
+
+    def _identity(self) -> tuple[Any, ...]:
+        # A bare switch that is off is the same command line as one that is not set.
+        spec = spec_of
+        kept = [(k, v) for k, v in _settings(self) if v is not False or spec(type(self), k).kind != "switch"]
+        return (*kept, self.extra)
+
+    def __eq__(self, other: object) -> bool:
+        return self._identity() == other._identity() if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{key}='***'" if spec_of(type(self), key).secret else f"{key}={value!r}" for key, value in _settings(self)
+        ]
+        if self.extra:
+            shown.append(f"extra={self.extra!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def set_settings(args: Args) -> dict[str, Any]:
+    """Return the settings of an args object that are not None, in the order they are written."""
+    return dict(_settings(args))
+
+
+def check_setting(spec: FlagSpec, value: Any) -> Any:
+    """Check one native value of a setting, and that the program has a spelling for it.
+
+    Raises:
+        Refused: What is wrong.
+    """
+    checked = check(spec, value)
+    if checked is False and spec.engine_sets:
+        raise Refused("SMG006", "the engine may turn this on by itself and has no flag to turn it off")
+    return checked
+
+
+def mapping_layer(
+    cls: type[Args], source: Mapping[Any, Any], where: Origin | None = None
+) -> tuple[Layer[str], list[Finding]]:
+    """Read a mapping of keys to native values.
+
+    Args:
+        cls: The args class.
+        source: The mapping; None as a value means "do not pass this flag".
+        where: The origin of every value; None is a Python caller.
+
+    Returns:
+        The layer, and every problem found.
+    """
+    entries: dict[str, tuple[Any, Origin]] = {}
+    findings: list[Finding] = []
+    first: dict[str, str] = {}
+    origin: Origin = where or FromCall()
+    for key, value in source.items():
+        if key == "extra":
+            entries["extra"] = (() if value is None else value, origin)
+            findings += extra_findings(cls, value) if value is not None else []
+            continue
+        found = find_key(cls, key) if isinstance(key, str) else None
+        if found is None:
+            findings.append(unknown_key(cls, key, where))
+            continue
+        spec, as_it_is = found
+        if spec.key in first:
+            findings.append(error("SMG009", key, f"the same setting as {first[spec.key]}", where))
+            continue
+        first[spec.key] = key
+        if value is None:
+            entries[spec.key] = (UNSET, origin)
+            continue
+        try:
+            checked = check(spec, value)
+            entries[spec.key] = (check_setting(spec, checked if as_it_is else not checked), origin)
+        except Refused as refused:
+            findings.append(error(refused.code, key, str(refused), where, refused.hint))
+    return Layer(entries), findings
+
+
+def unknown_key(cls: type[Args], key: object, where: Origin | None) -> Finding:
+    """Return the finding for a key that is no setting."""
+    from smgcfg.flags import known_keys
+    from smgcfg.suggest import did_you_mean
+
+    hint = did_you_mean(key, known_keys(cls)) if isinstance(key, str) else "a key is text"
+    return error("SMG002", str(key), "no such key", where, hint)
+
+
+def extra_findings(cls: type[Args], extra: object, where: Origin | None = None) -> list[Finding]:
+    """Check the words of `extra`: text, a flag first, no bare `--`, nothing that has a field."""
+    if not isinstance(extra, list | tuple) or not all(isinstance(word, str) for word in extra):
+        return [error("SMG003", "extra", f"expected a list of text, got {type(extra).__name__}", where)]
+    findings = []
+    if extra and not extra[0].startswith("--"):
+        findings.append(error("SMG015", "extra", f"the first word must be a flag, got {extra[0]!r}", where))
+    known = spelling_table(cls)
+    for word in extra:
+        name = word.partition("=")[0]
+        if word == "--":
+            findings.append(error("SMG015", "extra", "'--' would end the flags; leave it out", where))
+        elif name in known:
+            key = known[name][0].key
+            findings.append(error("SMG015", "extra", f"{name} is known", where, f"set {key} instead"))
+        elif "\0" in word or _surrogate(word):
+            findings.append(error("SMG006", "extra", "NUL and lone surrogates can not stand in a command line", where))
+    return findings
+
+
+def _surrogate(word: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in word)

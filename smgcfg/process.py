@@ -1,0 +1,141 @@
+"""What a plan says about processes: all that is needed to start, watch and stop them, and nothing about engines."""
+
+from typing import Literal
+
+import attrs
+
+Role = Literal["worker", "gateway"]
+
+
+@attrs.frozen
+class Secret:
+    """Where a secret stands in a word of an argv.
+
+    Attributes:
+        index: The number of the word in the argv, from 0.
+        start: Where in the word the secret begins (behind `--flag=`), in characters.
+        name: What to call it: the key in capitals, as in `$SMGCFG_SECRET_API_KEY`.
+    """
+
+    index: int
+    start: int
+    name: str
+
+
+@attrs.frozen
+class DeathNotice:
+    """What to tell the gateway on behalf of a worker that died without a word.
+
+    Attributes:
+        socket: The path of the socket that the gateway binds and anybody of the same user may push to.
+        frame: The one raw frame to push, after the process is reaped and before its successor starts.
+    """
+
+    socket: str
+    frame: bytes
+
+
+@attrs.frozen
+class Port:
+    """A TCP port that a process will listen on.
+
+    Attributes:
+        number: The port.
+        host: The address it is bound to.
+        use: What it is for, in a word: "gateway", "metrics", "worker", "handshake", "dist".
+    """
+
+    number: int
+    host: str
+    use: str
+
+
+@attrs.frozen(kw_only=True)
+class Readiness:
+    """How to tell that a process is ready.
+
+    Attributes:
+        seen_by: "gateway": the gateway lists `url` as healthy in `/workers`; "http": `url` answers 200.
+        url: The worker's URL as the gateway knows it, or the URL to get.
+        timeout: How long a start may take, in seconds.
+    """
+
+    seen_by: Literal["gateway", "http"]
+    url: str
+    timeout: float
+
+
+@attrs.frozen(kw_only=True)
+class ProcessSpec:
+    """One process of a launch, as data.
+
+    Attributes:
+        name: The name in messages and in front of its log lines: "gateway", "chat-0".
+        role: What it is.
+        argv: The words to run.
+        env: What is set on top of the launcher's own environment, as sorted pairs.
+        secrets: Where `argv` holds secrets.
+        secret_env: The names in `env` whose values are secrets.
+        ready: How to tell that it is ready.
+        stop_order: Lower is stopped earlier; equal numbers stop together.
+        start_order: Lower is started earlier; equal numbers start together.
+        death_notice: What to tell the gateway when it died, or None.
+        ports: The TCP ports it will listen on.
+        sockets: The paths of the Unix sockets that exist because of it, removed after a stop.
+        gpus: The GPUs it sees, as text, or empty.
+    """
+
+    name: str
+    role: Role
+    argv: tuple[str, ...]
+    env: tuple[tuple[str, str], ...] = ()
+    secrets: tuple[Secret, ...] = ()
+    secret_env: tuple[str, ...] = ()
+    ready: Readiness
+    stop_order: int = 0
+    start_order: int = 0
+    death_notice: DeathNotice | None = None
+    ports: tuple[Port, ...] = ()
+    sockets: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class LaunchSettings:
+    """How the launcher itself behaves, from the `[launch]` table.
+
+    Attributes:
+        grace: Seconds a process has between being asked to stop and being killed.
+    """
+
+    grace: float = 30.0
+
+
+@attrs.frozen(kw_only=True)
+class Plan:
+    """A whole launch, as data: the same inputs give the same plan, byte for byte.
+
+    Attributes:
+        name: The deployment's name.
+        run_dir: The directory of its sockets; made 0700 by whoever launches.
+        url: Where the gateway answers.
+        model: The public name of the model.
+        gateway: The gateway's process.
+        workers: The workers' processes, in file order.
+        settings: How to launch.
+        api_key: The key that `/workers` of the gateway wants, or None.
+    """
+
+    name: str
+    run_dir: str
+    url: str
+    model: str
+    gateway: ProcessSpec
+    workers: tuple[ProcessSpec, ...]
+    settings: LaunchSettings
+    api_key: str | None = attrs.field(default=None, repr=False)
+
+    @property
+    def processes(self) -> tuple[ProcessSpec, ...]:
+        """The gateway and the workers."""
+        return (self.gateway, *self.workers)
