@@ -45,9 +45,10 @@ class FlagSpec:
         extends: A repeated list flag adds to the list (else the last one wins).
         bounds: What the program's own parser checks, so a value outside can not be made.
         limits: What the program checks later; a finding on the finished object.
+        above: A number that the value must exceed, checked as `limits` are; or None.
         limits_when: The condition under which `limits` holds, as (key, value) that must be set; else empty.
         secret: Never printed.
-        owned_env: The environment variable the program reads it from, or empty.
+        env: The environment variable the program reads it from, or empty.
         engine_sets: The engine may turn this switch on by itself, so "false" has no spelling.
         one_spelling: The parser refuses two different spellings of this setting in one command line.
         rivals: The key of a setting that the parser refuses beside this one.
@@ -69,6 +70,7 @@ class FlagSpec:
     extends: bool
     bounds: Bounds
     limits: Bounds
+    above: float | None
     limits_when: tuple[tuple[str, Any], ...]
     secret: bool
     env: str
@@ -121,6 +123,7 @@ def flag(
     extends: bool = False,
     bounds: Bounds = (None, None),
     limits: Bounds = (None, None),
+    above: float | None = None,
     limits_when: tuple[tuple[str, Any], ...] = (),
     secret: bool = False,
     env: str = "",
@@ -143,9 +146,10 @@ def flag(
     """
     raw = {
         "help": help, "name": name, "aliases": aliases, "off": off, "default": default, "style": style, "reads": reads,
-        "least": least, "extends": extends, "bounds": bounds, "limits": limits, "limits_when": limits_when,
-        "secret": secret, "env": env, "engine_sets": engine_sets, "one_spelling": one_spelling, "rivals": rivals,
-        "versions": versions, "spelled": spelled or {}, "narrow": narrow or {},
+        "least": least, "extends": extends, "bounds": bounds, "limits": limits, "above": above,
+        "limits_when": limits_when, "secret": secret, "env": env, "engine_sets": engine_sets,
+        "one_spelling": one_spelling, "rivals": rivals, "versions": versions, "spelled": spelled or {},
+        "narrow": narrow or {},
     }  # fmt: skip
     return attrs.field(default=default, metadata={_META: raw})
 

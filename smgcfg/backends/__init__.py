@@ -1,0 +1,1 @@
+"""What smgcfg knows of each engine."""

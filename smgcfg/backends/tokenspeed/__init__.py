@@ -1,0 +1,1 @@
+"""The TokenSpeed engine."""
