@@ -1,0 +1,1 @@
+"""The smg gateway."""

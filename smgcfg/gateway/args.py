@@ -1,0 +1,20 @@
+"""`GatewayArgs`: every setting of the smg gateway, typed."""
+
+import attrs
+
+from smgcfg.args import Args
+from smgcfg.gateway.args_models import ModelSettings
+from smgcfg.gateway.args_routing import RoutingSettings
+from smgcfg.gateway.args_serving import ServingSettings
+from smgcfg.gateway.args_storage import StorageSettings
+from smgcfg.gateway.args_workers import WorkerSettings
+from smgcfg.groups import gathered
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+@gathered
+class GatewayArgs(ServingSettings, RoutingSettings, WorkerSettings, ModelSettings, StorageSettings, Args):
+    """The settings of one smg gateway, as `smg launch` takes them.
+
+    `None` means "not passed; the gateway decides". Nothing is set by itself: the plan derives what the workers need.
+    """
