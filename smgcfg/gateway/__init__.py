@@ -1,1 +1,5 @@
 """The smg gateway."""
+
+from smgcfg.gateway.args import GatewayArgs
+
+__all__ = ["GatewayArgs"]

@@ -1,1 +1,5 @@
 """The TokenSpeed engine."""
+
+from smgcfg.backends.tokenspeed.args import TokenspeedArgs
+
+__all__ = ["TokenspeedArgs"]
