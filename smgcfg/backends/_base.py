@@ -1,0 +1,53 @@
+"""What smgcfg knows of an engine: one frozen value per backend."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+import attrs
+
+from smgcfg.args import Args
+from smgcfg.endpoint import Endpoint, Transport
+from smgcfg.process import Port
+
+A = TypeVar("A", bound=Args)
+
+
+@attrs.frozen(kw_only=True)
+class Backend(Generic[A]):
+    """One engine.
+
+    Attributes:
+        name: The word after `backend =`.
+        title: The engine's own name, for messages.
+        args: The class of its settings.
+        transports: The transports it speaks, the default one first.
+        module: Per transport the module that `PYTHON -m` runs.
+        words: Per transport the words behind the module, before any flag.
+        owned: Per transport the settings that the plan decides, each with the key an operator uses instead: a key of
+            the pool, a dotted path, or an empty text where there is none.
+        facts: Facts about the model that stand on the pool, each with the engine setting that says the same.
+        unheard: Per transport the facts that nobody would hear from the engine, so that they are not sent to it.
+        place: The values of the owned settings for a worker at an endpoint, in the order they are written.
+        ports: The ports that a worker with these settings listens on at an endpoint.
+        gpus: How many GPUs one worker has to see with these settings.
+        ranks: How many engines one worker puts on one socket set.
+        most: Per transport the largest number of workers whose ports can follow each other, and why; absent where
+            there is no such limit.
+        versions: The shipped versions, oldest first.
+    """
+
+    name: str
+    title: str
+    args: type[A]
+    transports: tuple[Transport, ...]
+    module: Mapping[Transport, str]
+    words: Mapping[Transport, tuple[str, ...]]
+    owned: Mapping[Transport, Mapping[str, str]]
+    facts: Mapping[str, str]
+    unheard: Mapping[Transport, tuple[str, ...]]
+    place: Callable[[Endpoint], Mapping[str, Any]]
+    ports: Callable[[A, Endpoint], tuple[Port, ...]]
+    gpus: Callable[[A], int]
+    ranks: Callable[[A], int]
+    most: Mapping[Transport, tuple[int, str]]
+    versions: tuple[str, ...]
