@@ -1,0 +1,1 @@
+"""One reader per place that values come from."""

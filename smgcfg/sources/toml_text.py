@@ -1,0 +1,95 @@
+"""The bytes of a TOML file to its data, and every way in which that can fail."""
+
+import codecs
+import re
+import sys
+from typing import Any
+
+import tomli
+
+#: By the mark that a file begins with. UTF-32 comes first: its little-endian mark begins with that of UTF-16.
+_FOREIGN_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+_SAVE_AS_UTF8 = "save the file as UTF-8"
+
+
+class TomlProblem(Exception):
+    """A file that cannot be read as TOML.
+
+    Attributes:
+        message: What is wrong.
+        line: The 1-based line of the problem, or None where it is not known for sure.
+        hint: What to do about it, or None.
+    """
+
+    def __init__(self, message: str, line: int | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.hint = hint
+
+
+def read_toml(data: bytes) -> tuple[dict[str, Any], str]:
+    """Parse a TOML file.
+
+    A UTF-8 byte order mark is dropped: TOML 1.0 has none, but editors on Windows write it.
+
+    Args:
+        data: The bytes of the file.
+
+    Returns:
+        The document, and the text that it was parsed from (for `key_lines`, which has the same line numbers).
+
+    Raises:
+        TomlProblem: The bytes are not UTF-8 or not TOML, or go beyond what Python or tomli can hold.
+    """
+    text = _decode(data)
+    try:
+        return tomli.loads(text), text
+    except tomli.TOMLDecodeError as error:
+        raise _syntax_problem(error) from error
+    except RecursionError as error:
+        raise TomlProblem("nested too deeply") from error
+    except ValueError as error:
+        # The one ValueError that tomli lets through: int() of too many digits.
+        raise _long_integer_problem(text) from error
+
+
+def _decode(data: bytes) -> str:
+    for mark, name in _FOREIGN_MARKS.items():
+        if data.startswith(mark):
+            raise TomlProblem(f"the file is {name}, not UTF-8", None, _SAVE_AS_UTF8)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
+        raise TomlProblem(message, data.count(b"\n", 0, error.start) + 1, _SAVE_AS_UTF8) from error
+    nul = text.find("\0")
+    if nul >= 0:
+        # What UTF-16 without a mark looks like, too.
+        raise TomlProblem("a NUL character, which no text file has", text.count("\n", 0, nul) + 1, _SAVE_AS_UTF8)
+    return text.removeprefix("\ufeff")
+
+
+def _syntax_problem(error: tomli.TOMLDecodeError) -> TomlProblem:
+    message = error.msg[0].lower() + error.msg[1:]
+    if error.pos < len(error.doc) and not error.msg.startswith("Cannot"):
+        return TomlProblem(message, error.lineno)
+    # tomli raised only behind the statement that is at fault, which may be lines below its key: at the end of a value
+    # that may not be there, or at the end of a file in which something was never closed.
+    # Imported here: only a report needs it.
+    from smgcfg.sources.toml_lines import last_statement_line
+
+    return TomlProblem(message, last_statement_line(error.doc[: error.pos]))
+
+
+def _long_integer_problem(text: str) -> TomlProblem:
+    limit = sys.get_int_max_str_digits()
+    too_long = [run for run in re.finditer("[0-9_]+", text) if len(run[0].replace("_", "")) > limit]
+    # With several it is not known which of them is the integer: floats, strings and comments may be as long.
+    line = text.count("\n", 0, too_long[0].start()) + 1 if len(too_long) == 1 else None
+    return TomlProblem(f"an integer of more than {limit} digits", line, "text of digits needs quotes")
