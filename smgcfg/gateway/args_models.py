@@ -3,6 +3,7 @@
 from typing import Final, Literal
 
 from smgcfg.flags import flag
+from smgcfg.gateway.limits import NATURAL, POSITIVE
 from smgcfg.gateway.versions import V1130
 from smgcfg.groups import group
 
@@ -48,10 +49,19 @@ class ModelSettings:
     chat_template: str | None = flag("file with the chat template; unset is the model's own")
     disable_tokenizer_autoload: bool | None = flag("load no tokenizer at start")
     tokenizer_cache_enable_l0: bool | None = flag("cache whole tokenized texts")
-    tokenizer_cache_l0_max_entries: int | None = flag("most whole texts that are cached")
-    tokenizer_cache_l0_max_memory: int | None = flag("largest cache of whole texts, in bytes", versions=V1130)
+    tokenizer_cache_l0_max_entries: int | None = flag(
+        "most whole texts that are cached", limits=POSITIVE, limits_when=(("tokenizer_cache_enable_l0", True),)
+    )
+    tokenizer_cache_l0_max_memory: int | None = flag(
+        "largest cache of whole texts, in bytes",
+        limits=POSITIVE,
+        limits_when=(("tokenizer_cache_enable_l0", True),),
+        versions=V1130,
+    )
     tokenizer_cache_enable_l1: bool | None = flag("cache tokenized beginnings")
-    tokenizer_cache_l1_max_memory: int | None = flag("largest cache of beginnings, in bytes")
+    tokenizer_cache_l1_max_memory: int | None = flag(
+        "largest cache of beginnings, in bytes", limits=POSITIVE, limits_when=(("tokenizer_cache_enable_l1", True),)
+    )
 
     # parsers
     parser: Literal["legacy", "symphony"] | None = flag(
@@ -66,13 +76,15 @@ class ModelSettings:
 
     # media
     multimodal_tensor_transport: Literal["inline", "shm", "auto", "rdma"] | None = flag("how media reaches the workers")
-    multimodal_shm_min_bytes: int | None = flag("bytes from which shared memory is used")
-    multimodal_max_inflight_bytes: int | None = flag("most bytes of prepared media at once", versions=V1130)
-    mm_per_request_image_limit: int | None = flag("most images in a request")
+    multimodal_shm_min_bytes: int | None = flag("bytes from which shared memory is used", limits=NATURAL)
+    multimodal_max_inflight_bytes: int | None = flag(
+        "most bytes of prepared media at once", limits=(1024, None), versions=V1130
+    )
+    mm_per_request_image_limit: int | None = flag("most images in a request", limits=POSITIVE)
     mm_processing: Literal["auto", "router", "worker"] | None = flag(
         "whether gateway or worker prepares media", reads="lower", versions=V1130
     )
-    mm_pixel_cache_mb: int | None = flag("cache of prepared media, in MiB; 0 is none", bounds=(0, None), versions=V1130)
+    mm_pixel_cache_mb: int | None = flag("cache of prepared media, in MiB; 0 is none", bounds=NATURAL, versions=V1130)
     mm_pixel_rdma: bool | None = flag("hand cached media over by RDMA", versions=V1130)
     mm_allowed_media_domains: tuple[str, ...] | None = flag(
         "hosts that media is fetched from; unset is any", style="csv", reads="stripped", versions=V1130
@@ -80,5 +92,5 @@ class ModelSettings:
     mm_allow_private_media_hosts: bool | None = flag("fetch media from private addresses as well", versions=V1130)
     rdma_listen_ip: str | None = flag("address of the RDMA handshake", versions=V1130)
     rdma_slot_ttl_s: int | None = flag(
-        "seconds an RDMA slot lives without word from the worker", bounds=(0, None), versions=V1130
+        "seconds an RDMA slot lives without word from the worker", bounds=NATURAL, limits=POSITIVE, versions=V1130
     )

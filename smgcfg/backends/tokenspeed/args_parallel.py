@@ -14,22 +14,24 @@ class ParallelSettings:
     __slots__ = ()
 
     # GPUs and nodes
-    base_gpu_id: int | None = flag("the first GPU")
-    gpu_id_step: int | None = flag("distance between the numbers of two GPUs in use")
-    nprocs_per_node: int | None = flag("processes on each node")
-    world_size: int | None = flag("processes on all nodes together")
-    nnodes: int | None = flag("number of nodes")
+    base_gpu_id: int | None = flag("the first GPU", limits=(0, None))
+    gpu_id_step: int | None = flag("distance between the numbers of two GPUs in use", limits=(1, None))
+    nprocs_per_node: int | None = flag("processes on each node", limits=(1, None))
+    world_size: int | None = flag("processes on all nodes together", limits=(1, None))
+    nnodes: int | None = flag("number of nodes", limits=(1, None))
     node_rank: int | None = flag("the number of this node")
     dist_init_addr: str | None = flag("host:port where the processes meet")
     distributed_timeout_seconds: int | None = flag("longest wait of a collective operation, in seconds")
 
     # tensor, pipeline and context parallelism
     tensor_parallel_size: int | None = flag(
-        "tensor-parallel width of the attention and of what follows it", aliases=("--tp",), limits=(1, None)
+        "tensor-parallel width of the attention, and of all that has no width of its own",
+        aliases=("--tp",),
+        limits=(1, None),
     )
-    attn_tp_size: int | None = flag("tensor-parallel width of the attention alone", limits=(1, None))
-    dense_tp_size: int | None = flag("tensor-parallel width of the dense layers")
-    moe_tp_size: int | None = flag("tensor-parallel width of the experts")
+    attn_tp_size: int | None = flag("another name for tensor_parallel_size", limits=(1, None))
+    dense_tp_size: int | None = flag("tensor-parallel width of the dense layers", limits=(1, None))
+    moe_tp_size: int | None = flag("tensor-parallel width of the experts", limits=(1, None))
     lm_head_tp_size: int | None = flag(
         "ranks that share the output layer's vocabulary", limits=(1, None), versions=V011
     )
@@ -43,7 +45,7 @@ class ParallelSettings:
     prefill_context_parallel_size: int | None = flag(
         "ranks that share the tokens of one prefill", limits=(1, None), versions=V011
     )
-    pipeline_parallel_size: int | None = flag("pipeline stages of a prefill engine", versions=V011)
+    pipeline_parallel_size: int | None = flag("pipeline stages of a prefill engine", limits=(1, None), versions=V011)
     pp_layer_partition: tuple[int, ...] | None = flag(
         "layers of each pipeline stage, front to back", style="csv", least=1, versions=V011
     )
@@ -57,7 +59,7 @@ class ParallelSettings:
 
     # experts
     enable_expert_parallel: bool | None = flag("spread the experts over all ranks")
-    expert_parallel_size: int | None = flag("ranks that share the experts", aliases=("--ep-size",))
+    expert_parallel_size: int | None = flag("ranks that share the experts", limits=(1, None), aliases=("--ep-size",))
     init_expert_location: str | None = flag("where the experts stand at first: trivial, JSON, a file or recorded loads")
     ep_num_redundant_experts: int | None = flag(
         "extra expert slots per layer for copies of busy experts", limits=(0, None)
