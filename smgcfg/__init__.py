@@ -1,1 +1,71 @@
 """smgcfg: typed configuration and launcher for TokenSpeed engines behind the smg gateway."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from smgcfg.backends.tokenspeed.args import TokenspeedArgs as TokenspeedArgs
+    from smgcfg.config import Deployment as Deployment
+    from smgcfg.config import Gateway as Gateway
+    from smgcfg.config import Launch as Launch
+    from smgcfg.config import Pool as Pool
+    from smgcfg.converter import converter as converter
+    from smgcfg.errors import ConfigError as ConfigError
+    from smgcfg.errors import Finding as Finding
+    from smgcfg.errors import LaunchError as LaunchError
+    from smgcfg.errors import SmgcfgError as SmgcfgError
+    from smgcfg.gateway.args import GatewayArgs as GatewayArgs
+    from smgcfg.json_value import Json as Json
+    from smgcfg.load import load as load
+    from smgcfg.overlay import UNSET as UNSET
+    from smgcfg.overlay import Layer as Layer
+    from smgcfg.plan import Environment as Environment
+    from smgcfg.plan import plan as plan
+    from smgcfg.process import Plan as Plan
+    from smgcfg.process import ProcessSpec as ProcessSpec
+    from smgcfg.worker import worker_command as worker_command
+    from smgcfg.worker import worker_url as worker_url
+
+__version__ = "0.1.0"
+
+#: Where each public name is defined: a name is imported when it is first asked for, so that a command pays for what it
+#: uses and nothing else.
+_HOMES = {
+    "ConfigError": "errors",
+    "Deployment": "config",
+    "Environment": "plan",
+    "Finding": "errors",
+    "Gateway": "config",
+    "GatewayArgs": "gateway.args",
+    "Json": "json_value",
+    "Launch": "config",
+    "LaunchError": "errors",
+    "Layer": "overlay",
+    "Plan": "process",
+    "Pool": "config",
+    "ProcessSpec": "process",
+    "SmgcfgError": "errors",
+    "TokenspeedArgs": "backends.tokenspeed.args",
+    "UNSET": "overlay",
+    "converter": "converter",
+    "load": "load",
+    "plan": "plan",
+    "worker_command": "worker",
+    "worker_url": "worker",
+}
+
+__all__ = [*_HOMES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'smgcfg' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"smgcfg.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,6 +1,6 @@
 """What every args class can do: be checked, read, overlaid, written and compared."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, Final
 
@@ -8,7 +8,7 @@ import attrs
 
 from smgcfg.codec import Refused, check, words
 from smgcfg.errors import ConfigError, Finding, error, errors_in
-from smgcfg.flags import FlagSpec, find_key, keys_of, spec_of, spelling_table
+from smgcfg.flags import FlagSpec, find_key, keys_of, known_keys, spec_of, spelling_table
 from smgcfg.origin import FromCall, Origin
 from smgcfg.overlay import UNSET, Layer
 
@@ -22,7 +22,7 @@ _MISSING: Final = object()
 _GETTERS: Final[dict[type, tuple[tuple[str, ...], Any]]] = {}
 
 
-def _settings(args: "Args") -> Iterable[tuple[str, Any]]:
+def _settings(args: Any) -> Iterable[tuple[str, Any]]:
     """Return (key, value) of every setting that is not None, in the order they are written."""
     cls = type(args)
     found = _GETTERS.get(cls)
@@ -32,7 +32,7 @@ def _settings(args: "Args") -> Iterable[tuple[str, Any]]:
     return [(key, value) for key, value in zip(found[0], found[1](args), strict=True) if value is not None]
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False, init=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Args:
     """The settings of one program. `None` means "not passed; the program decides".
 
@@ -46,16 +46,7 @@ class Args:
     extra: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
-        findings = []
-        for key, value in _settings(self):
-            spec = spec_of(type(self), key)
-            try:
-                checked = check_setting(spec, value)
-            except Refused as refused:
-                findings.append(error(refused.code, key, str(refused), hint=refused.hint))
-            else:
-                if checked is not value:
-                    object.__setattr__(self, key, checked)
+        findings = check_settings(self)
         if self.extra:
             extra = tuple(self.extra) if isinstance(self.extra, list | tuple) else self.extra
             findings += extra_findings(type(self), extra)
@@ -102,7 +93,7 @@ class Args:
         Raises:
             ConfigError: Every problem, each with its line.
         """
-        from smgcfg.sources.toml import table_layer
+        from smgcfg.sources.document import table_layer
 
         return cls().overlay(table_layer(cls, text))
 
@@ -215,6 +206,27 @@ def set_settings(args: Args) -> dict[str, Any]:
     return dict(_settings(args))
 
 
+def check_settings(config: Any) -> list[Finding]:
+    """Check every setting of a frozen object that is being made, and put each in the setting's own type.
+
+    Args:
+        config: The object, whose fields are declared by `flag()`.
+
+    Returns:
+        What is wrong.
+    """
+    findings = []
+    for key, value in _settings(config):
+        try:
+            checked = check_setting(spec_of(type(config), key), value)
+        except Refused as refused:
+            findings.append(error(refused.code, key, str(refused), hint=refused.hint))
+        else:
+            if checked is not value:
+                object.__setattr__(config, key, checked)
+    return findings
+
+
 def check_setting(spec: FlagSpec, value: Any) -> Any:
     """Check one native value of a setting, and that the program has a spelling for it.
 
@@ -228,14 +240,14 @@ def check_setting(spec: FlagSpec, value: Any) -> Any:
 
 
 def mapping_layer(
-    cls: type[Args], source: Mapping[Any, Any], where: Origin | None = None
+    cls: type[Args], source: Mapping[Any, Any], place: Callable[[str], Origin] | None = None
 ) -> tuple[Layer[str], list[Finding]]:
     """Read a mapping of keys to native values.
 
     Args:
         cls: The args class.
         source: The mapping; None as a value means "do not pass this flag".
-        where: The origin of every value; None is a Python caller.
+        place: The origin of a key's value; by default a Python caller.
 
     Returns:
         The layer, and every problem found.
@@ -243,35 +255,35 @@ def mapping_layer(
     entries: dict[str, tuple[Any, Origin]] = {}
     findings: list[Finding] = []
     first: dict[str, str] = {}
-    origin: Origin = where or FromCall()
     for key, value in source.items():
+        where = place(key) if place else None
+        origin = where or FromCall()
         if key == "extra":
             entries["extra"] = (() if value is None else value, origin)
-            findings += extra_findings(cls, value) if value is not None else []
+            findings += extra_findings(cls, value, where) if value is not None else []
             continue
         found = find_key(cls, key) if isinstance(key, str) else None
         if found is None:
             findings.append(unknown_key(cls, key, where))
             continue
         spec, as_it_is = found
-        if spec.key in first:
+        if first.setdefault(spec.key, key) != key:
             findings.append(error("SMG009", key, f"the same setting as {first[spec.key]}", where))
             continue
-        first[spec.key] = key
         if value is None:
             entries[spec.key] = (UNSET, origin)
             continue
         try:
-            checked = check(spec, value)
-            entries[spec.key] = (check_setting(spec, checked if as_it_is else not checked), origin)
+            checked = check_setting(spec, value if as_it_is else not check(spec, value))
         except Refused as refused:
             findings.append(error(refused.code, key, str(refused), where, refused.hint))
+        else:
+            entries[spec.key] = (checked, origin)
     return Layer(entries), findings
 
 
 def unknown_key(cls: type[Args], key: object, where: Origin | None) -> Finding:
     """Return the finding for a key that is no setting."""
-    from smgcfg.flags import known_keys
     from smgcfg.suggest import did_you_mean
 
     hint = did_you_mean(key, known_keys(cls)) if isinstance(key, str) else "a key is text"

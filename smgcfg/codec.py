@@ -41,10 +41,7 @@ def shown(spec: FlagSpec, value: object) -> str:
 
 def expected(spec: FlagSpec) -> str:
     """Return what a setting takes, in words."""
-    if spec.choices is not None:
-        one = "one of " + ", ".join(map(str, spec.choices))
-    else:
-        one = _TYPE_NAMES[spec.type]
+    one = _TYPE_NAMES[spec.type] if spec.choices is None else "one of " + ", ".join(map(str, spec.choices))
     if spec.kind == "groups":
         return "a list of lists of text"
     return f"a list, each {one}" if spec.many else one
@@ -237,7 +234,7 @@ def _spellable(spec: FlagSpec, value: Any) -> Any:
         value.encode("utf-8")
     except UnicodeEncodeError:
         raise Refused("SMG006", "a lone surrogate can not stand in a command line") from None
-    if value == "--":
+    if value == "--" and spec.reads != "raw":
         raise Refused("SMG006", "the text '--' ends the flags of the engine's parser; it has no spelling as a value")
     if spec.reads == "nonempty" and not value.strip():
         raise Refused("SMG003", f"expected text that is not blank, got {shown(spec, value)}")

@@ -18,8 +18,8 @@ Kind = Literal["value", "switch", "pair", "optional", "list", "append", "groups"
 
 #: What a program's parser does with the word beyond its plain type.
 #: nonempty: refuses blank text; nullable: reads empty text and "None" as unset; lower: lower-cases before the choices;
-#: stripped: strips each item and drops the empty ones.
-Reads = Literal["plain", "nonempty", "nullable", "lower", "stripped"]
+#: stripped: strips each item and drops the empty ones. raw: not behind a flag at all, so that even "--" is a value.
+Reads = Literal["plain", "nonempty", "nullable", "lower", "stripped", "raw"]
 
 #: Numbers allowed: (lowest or None, highest or None), both inclusive.
 Bounds = tuple[float | None, float | None]

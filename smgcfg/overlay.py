@@ -1,6 +1,6 @@
 """Layers of choices and the stack of them: what won, what it won over, and where each value came from."""
 
-from collections.abc import Hashable, ItemsView, Iterable, Mapping
+from collections.abc import Hashable, ItemsView, Iterable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeVar
 
 from smgcfg.origin import Origin
@@ -72,9 +72,9 @@ class Overlay(Generic[K]):
             for key, entry in layer.items():
                 self._stacks[key] = (*self._stacks.get(key, ()), entry)
 
-    def keys(self) -> Iterable[K]:
-        """Return every key that somebody chose, in the order it was first chosen."""
-        return self._stacks.keys()
+    def __iter__(self) -> Iterator[K]:
+        """Go over every key that somebody chose, in the order it was first chosen."""
+        return iter(self._stacks)
 
     def stack(self, key: K) -> tuple[tuple[Any, Origin], ...]:
         """Return every (value, origin) chosen for a key, weakest first; empty when nobody chose."""

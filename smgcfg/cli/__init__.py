@@ -1,0 +1,83 @@
+"""The command line: one module per command, imported when it is asked for."""
+
+import sys
+from collections.abc import Sequence
+
+#: Per command what it does, in the order of the help.
+COMMANDS = {
+    "plan": "show what a deployment would start, and start nothing",
+    "serve": "start a deployment and watch it until it is told to stop",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line.
+
+    Args:
+        argv: The words behind the program's name; by default those of this process.
+
+    Returns:
+        The exit code: 2 for bad input, else what the command says.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    first = words[0] if words else "--help"
+    if first in ("--version", "-V"):
+        from smgcfg import __version__
+
+        print(f"smgcfg {__version__}")
+        return 0
+    if first in ("--help", "-h", "help"):
+        print(usage())
+        return 0 if words else 2
+    if first not in COMMANDS:
+        from smgcfg.suggest import did_you_mean
+
+        near = did_you_mean(first, COMMANDS)
+        print(f"smgcfg: no such command {first!r}" + (f"; {near}" if near else ""), file=sys.stderr)
+        print(f"commands: {', '.join(COMMANDS)}", file=sys.stderr)
+        return 2
+    try:
+        return _run(first, words)
+    except BrokenPipeError:
+        # The reader went away (`| head`): nothing is left to say, and the interpreter must not try at exit.
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(command: str, words: list[str]) -> int:
+    from importlib import import_module
+
+    from smgcfg.errors import ConfigError, SmgcfgError
+
+    module = import_module(f"smgcfg.cli.{command}")
+    try:
+        code: int = module.run(words)
+    except ConfigError as bad:
+        from smgcfg.cli.report import report
+
+        report(bad.findings, sys.stderr)
+        return bad.exit_code
+    except SmgcfgError as failed:
+        print(f"smgcfg: {failed}", file=sys.stderr)
+        return failed.exit_code
+    return code
+
+
+def usage() -> str:
+    """Return the text of `smgcfg --help`."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {what}" for name, what in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: smgcfg COMMAND ...",
+            "",
+            "Typed configuration and launcher for TokenSpeed engines behind the smg gateway.",
+            "",
+            "commands:",
+            *lines,
+            "",
+            "smgcfg COMMAND --help says more about one of them; smgcfg --version prints the version.",
+        ]
+    )

@@ -1,0 +1,39 @@
+"""Findings as an operator sees them: one line each, a hint below, and a count at the end."""
+
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+
+from smgcfg.errors import Finding, errors_in
+
+
+def lines(findings: Iterable[Finding]) -> list[str]:
+    """Return the lines of a report, one finding after the other, in their order and each once."""
+    result = []
+    for finding in dict.fromkeys(findings):
+        place = "" if finding.where is None else f"{finding.where}  "
+        head = f"{finding.key}: {finding.message}" if finding.key else finding.message
+        result.append(_one_line(f"{place}{finding.severity:7} {finding.code} {head}"))
+        if finding.hint:
+            result.append(_one_line(f"    hint: {finding.hint}"))
+    return result
+
+
+def _one_line(text: str) -> str:
+    """Keep a report readable whatever arrived: line breaks and control characters are shown, not obeyed."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def count(findings: Sequence[Finding]) -> str:
+    """Return "2 errors, 1 warning"."""
+    unique = list(dict.fromkeys(findings))
+    errors = len(errors_in(unique))
+    warnings = len(unique) - errors
+    return f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
+
+
+def report(findings: Sequence[Finding], out: TextIO) -> None:
+    """Print a report that ends a command: nothing was started."""
+    text = "\n".join([*lines(findings), f"{count(findings)}; nothing was started"])
+    encoding = out.encoding or "utf-8"
+    # A lone surrogate or a narrow terminal must not turn a report into a traceback.
+    print(text.encode(encoding, "backslashreplace").decode(encoding), file=out)

@@ -1,0 +1,140 @@
+"""What `plan` and `serve` have in common: the words that name a deployment, and reading it."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import attrs
+
+from smgcfg.errors import ConfigError, Finding, error
+from smgcfg.load import EngineFlags, Loaded, load_sources
+from smgcfg.sources.overrides import Override
+
+#: The options of a deployment without a file, and the key of pool `main` that each sets.
+_SHORT = {"backend": "backend", "model": "model", "replicas": "replicas", "gpus": "gpus", "port": "port"}
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that knows no abbreviations and reports without its whole usage."""
+
+    def __init__(self, command: str, description: str, usage: str) -> None:
+        super().__init__(prog=f"smgcfg {command}", description=description, usage=usage, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        """Report a bad command line of smgcfg itself."""
+        raise ConfigError([error("SMG011", self.prog, message, hint=f"{self.prog} --help")])
+
+
+@attrs.frozen
+class Words:
+    """A command line of `plan` or `serve`, taken apart.
+
+    Attributes:
+        options: What argparse read.
+        overrides: `--set` and `--unset` in their order.
+        engine: What stands behind `--`.
+    """
+
+    options: argparse.Namespace
+    overrides: tuple[Override, ...]
+    engine: EngineFlags
+
+
+def add_source_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a deployment."""
+    parser.add_argument("files", nargs="*", metavar="FILE", help="deployment files, weakest first; - is standard input")
+    parser.add_argument("--set", metavar="PATH=VALUE", help="set one key on top of the files; may be repeated")
+    parser.add_argument("--unset", metavar="PATH", help="do not pass this setting; may be repeated")
+    parser.add_argument("--pool", metavar="NAME", help="the pool that the engine flags behind -- are for")
+    alone = parser.add_argument_group("without a file: one pool, named main")
+    alone.add_argument("--backend", metavar="NAME", help="the engine: tokenspeed")
+    alone.add_argument("--model", metavar="MODEL", help="a path or a name the engine can fetch")
+    alone.add_argument("--replicas", metavar="N", help="how many workers")
+    alone.add_argument("--gpus", metavar="GPUS", help="the GPUs to slice, as in 0-3")
+    alone.add_argument("--port", metavar="PORT", help="the first worker's port")
+    alone.add_argument("--save", metavar="FILE", help="write the deployment as a file, too")
+
+
+def take_apart(parser: argparse.ArgumentParser, words: Sequence[str]) -> Words:
+    """Split a command line into options, overrides and engine flags.
+
+    Args:
+        parser: The command's parser.
+        words: The words behind the program's name, the command first.
+
+    Raises:
+        ConfigError: An option is wrong.
+    """
+    end = words.index("--") if "--" in words else len(words)
+    overrides: list[Override] = []
+    rest: list[str] = []
+    at = 1
+    while at < end:
+        name, glued, text = words[at].partition("=")
+        if name not in ("--set", "--unset"):
+            rest.append(words[at])
+        elif glued:
+            overrides.append(Override("set" if name == "--set" else "unset", text, at + 1))
+        elif at + 1 < end:
+            overrides.append(Override("set" if name == "--set" else "unset", words[at + 1], at + 1))
+            at += 1
+        else:
+            parser.error(f"argument {at + 1}: {name} wants a word behind it")
+        at += 1
+    options = parser.parse_args(rest)
+    engine = EngineFlags(tuple(words[end + 1 :]), end + 2, options.pool)
+    return Words(options, tuple(overrides), engine)
+
+
+def read_deployment(words: Words, argv: Sequence[str]) -> Loaded:
+    """Read every source that a command line names.
+
+    Args:
+        words: The command line, taken apart.
+        argv: The same as it was, for argument numbers.
+
+    Raises:
+        ConfigError: A file can not be read, or options that exclude each other.
+    """
+    options = words.options
+    short = [(name, getattr(options, name)) for name in _SHORT if getattr(options, name) is not None]
+    findings: list[Finding] = []
+    if options.files and short:
+        names = ", ".join(f"--{name}" for name, _ in short)
+        message = f"{names}: only without a file"
+        findings.append(error("SMG011", "", message, hint="on top of a file use --set pools.NAME.KEY=VALUE"))
+    if not options.files and not short:
+        findings.append(error("SMG007", "", "no deployment: name a file, or --backend and --model", hint=parser_hint()))
+    if findings:
+        raise ConfigError(findings)
+    files = _read_files(options.files)
+    base = [Override("set", f"pools.main.{_SHORT[name]}={value}", _index(argv, name)) for name, value in short]
+    return load_sources(files, base=base, overrides=words.overrides, engine_flags=words.engine)
+
+
+def parser_hint() -> str:
+    """Return the shortest command line that works."""
+    return "smgcfg plan --backend tokenspeed --model MODEL"
+
+
+def _index(argv: Sequence[str], name: str) -> int:
+    return next((at for at, word in enumerate(argv, 1) if word.partition("=")[0] == f"--{name}"), 1)
+
+
+def _read_files(paths: Sequence[str]) -> list[tuple[str, bytes]]:
+    files: list[tuple[str, bytes]] = []
+    findings: list[Finding] = []
+    for path in paths:
+        try:
+            if path == "-":
+                files.append(("<stdin>", sys.stdin.buffer.read()))
+            else:
+                with open(path, "rb") as file:
+                    files.append((path, file.read()))
+        except (OSError, ValueError) as problem:
+            reason = getattr(problem, "strerror", None) or str(problem)
+            findings.append(error("SMG001", path, f"can not be read: {reason}"))
+    if findings:
+        raise ConfigError(findings)
+    return files

@@ -1,0 +1,170 @@
+"""A deployment as typed values: what a deployment file says once every source is read."""
+
+import re
+from typing import Any, Final, Generic, Literal, TypeVar
+
+import attrs
+
+from smgcfg.args import Args, check_settings
+from smgcfg.errors import ConfigError, Finding, error
+from smgcfg.flags import flag
+from smgcfg.gateway import GatewayArgs
+
+A = TypeVar("A", bound=Args)
+
+Transport = Literal["zmq", "grpc"]
+Pairs = tuple[tuple[str, str], ...]
+
+#: What a deployment's and a pool's name may be: they become file names, log prefixes and command-line words.
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+#: The worker port of the first pool when it names none. Above the handshake band 20000..29999 of smg 1.13.0.
+FIRST_WORKER_PORT: Final = 31000
+
+
+@attrs.frozen(kw_only=True)
+class Pool(Generic[A]):
+    """Workers that are alike: one engine, one model, one set of engine settings.
+
+    Attributes:
+        name: The table's name; worker i is `<name>-<i>`.
+        engine: The engine's settings.
+        env: Extra environment of the workers, as sorted pairs; placeholders are filled.
+
+    The other attributes are the keys of `[pools.<name>]`; their declarations say what each is.
+    """
+
+    name: str
+    engine: A
+    env: Pairs = ()
+
+    backend: str = flag("the engine: tokenspeed")
+    transport: Transport | None = flag("how the gateway talks to the workers; the backend's own by default")
+    model: str | None = flag("the model: a path or a name the engine can fetch")
+    served_model_name: tuple[str, ...] | None = flag("the public name, then its aliases", least=1)
+    tokenizer: str | None = flag("the tokenizer, where it is not the model's own")
+    reasoning_parser: str | None = flag("how the reasoning part of an answer is found")
+    tool_call_parser: str | None = flag("how tool calls are found in an answer")
+    chat_template: str | None = flag("a chat template file, where it is not the model's own")
+    replicas: int = flag("how many workers", default=1, bounds=(1, None))
+    host: str = flag("the address the workers listen on", default="127.0.0.1", reads="nonempty")
+    port: int | None = flag("the first worker's port; worker i gets port + i", bounds=(1, 65535))
+    gpus: tuple[str, ...] | None = flag("the GPUs of the pool, sliced among its workers")
+    gpus_per_replica: int | None = flag("GPUs of one worker, where the engine settings do not tell", bounds=(0, None))
+    python: str | None = flag("the interpreter that has the engine", reads="nonempty")
+    wrapper: tuple[str, ...] | None = flag("words in front of the command", reads="raw")
+    command: tuple[str, ...] | None = flag("words instead of PYTHON -m MODULE", least=1, reads="raw")
+    startup_timeout: float = flag("seconds a worker may take to become ready", default=1800.0, bounds=(0, None))
+    engine_version: str | None = flag("the engine's version, to check the settings against", reads="nonempty")
+
+    def __attrs_post_init__(self) -> None:
+        _raise(check_settings(self))
+
+
+@attrs.frozen(kw_only=True)
+class Gateway:
+    """The gateway: its own settings, and how to start it.
+
+    Attributes:
+        args: The settings of `smg launch`.
+        env: Extra environment, as sorted pairs; placeholders are filled.
+
+    The other attributes are the reserved keys of `[gateway]`.
+    """
+
+    args: GatewayArgs = attrs.field(factory=GatewayArgs)
+    env: Pairs = ()
+
+    python: str | None = flag("the interpreter that has the gateway", reads="nonempty")
+    wrapper: tuple[str, ...] | None = flag("words in front of the command", reads="raw")
+    command: tuple[str, ...] | None = flag("words instead of PYTHON -m smg launch", least=1, reads="raw")
+    version: str | None = flag("the gateway's version, to check the settings against", reads="nonempty")
+    startup_timeout: float = flag("seconds the gateway may take to answer", default=60.0, bounds=(0, None))
+
+    def __attrs_post_init__(self) -> None:
+        _raise(check_settings(self))
+
+
+@attrs.frozen(kw_only=True)
+class Launch:
+    """How smgcfg itself behaves: the keys of `[launch]`."""
+
+    grace: float = flag("seconds between asking a process to stop and killing it", default=30.0, bounds=(0, None))
+    run_dir: str | None = flag("the directory of the sockets, instead of the derived one", reads="nonempty")
+
+    def __attrs_post_init__(self) -> None:
+        _raise(check_settings(self))
+
+
+@attrs.frozen(kw_only=True)
+class Deployment:
+    """A whole deployment.
+
+    Attributes:
+        name: Names the run directory.
+        pools: The pools, in file order.
+        gateway: The gateway.
+        launch: How smgcfg behaves.
+
+    Raises:
+        ConfigError: A name can not be a file name, or two pools have one name.
+    """
+
+    name: str
+    pools: tuple[Pool[Any], ...]
+    gateway: Gateway = attrs.field(factory=Gateway)
+    launch: Launch = attrs.field(factory=Launch)
+
+    def __attrs_post_init__(self) -> None:
+        findings = [bad_name("name", self.name)] if not NAME.fullmatch(self.name) else []
+        findings += [bad_name(f"pools.{p.name}", p.name) for p in self.pools if not NAME.fullmatch(p.name)]
+        names = [pool.name for pool in self.pools]
+        findings += [
+            error("SMG009", f"pools.{n}", "two pools of one name") for n in sorted(set(names)) if names.count(n) > 1
+        ]
+        _raise(findings)
+
+
+@attrs.frozen(kw_only=True)
+class Variable:
+    """One environment variable of an `env` table: declared like a setting, so that it is checked like one."""
+
+    value: str = flag("the text of an environment variable", default="", reads="raw")
+
+
+def _raise(findings: list[Finding]) -> None:
+    if findings:
+        raise ConfigError(findings)
+
+
+def name_list(value: object) -> object:
+    """Return one name as a list of one; anything else as it is."""
+    return [value] if isinstance(value, str) else value
+
+
+def gpu_list(value: object) -> object:
+    """Return GPUs as a list of text: `[0, 1]` and `"0-3,6"` too; anything else as it is, for the type check to refuse.
+
+    Args:
+        value: A list of numbers or of names (UUIDs, MIG names), or text of numbers, ranges and names with commas.
+    """
+    if isinstance(value, list | tuple):
+        return [str(item) if type(item) is int and item >= 0 else item for item in value]
+    if not isinstance(value, str):
+        return value
+    result: list[str] = []
+    for item in value.split(","):
+        span = re.fullmatch(r"\s*(\d{1,6})-(\d{1,6})\s*", item)
+        if span is None:
+            result.append(item.strip())
+        elif int(span[1]) <= int(span[2]):
+            result += map(str, range(int(span[1]), int(span[2]) + 1))
+        else:
+            return value
+    return result
+
+
+def bad_name(key: str, name: str) -> Finding:
+    """Return the finding for a name that can not be a file name."""
+    allowed = "letters, digits, '.', '_' and '-', a letter or digit first, at most 64 characters"
+    return error("SMG003", key, f"expected a name of {allowed}; got {name!r}")

@@ -1,0 +1,153 @@
+"""The public cattrs converter: smgcfg's types to plain data and back, strictly.
+
+Structuring refuses what the types refuse: unknown keys, wrong types, values without a spelling. Unstructured data is
+what JSON holds.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from smgcfg.args import Args, check_setting, set_settings
+from smgcfg.codec import Refused
+from smgcfg.config import Deployment, Gateway, Launch, Pool
+from smgcfg.errors import ConfigError, Finding, error
+from smgcfg.flags import keys_of, spec_of
+from smgcfg.json_value import Json
+
+if TYPE_CHECKING:
+    from cattrs import Converter
+
+
+@functools.cache
+def converter() -> "Converter":
+    """Return the converter, made once.
+
+    Raises (from `structure`):
+        ConfigError: The data is not what the type takes; every problem found, each with its key.
+    """
+    # Imported here: cattrs is for Python callers, files and --json, and no command should pay for it.
+    from cattrs import Converter
+
+    made = Converter(forbid_extra_keys=True, detailed_validation=False, omit_if_default=False)
+    made.register_unstructure_hook(Json, lambda value: value.value)
+    made.register_structure_hook(Json, lambda data, _: _json(data))
+    made.register_unstructure_hook_func(lambda cls: _is(cls, Args), _args_data)
+    made.register_structure_hook_func(lambda cls: _is(cls, Args), _args)
+    for kind in (Pool, Gateway, Launch):
+        made.register_unstructure_hook_func(functools.partial(_is, base=kind), _table_data)
+        made.register_structure_hook_func(functools.partial(_is, base=kind), _table)
+    made.register_unstructure_hook(Deployment, _deployment_data)
+    made.register_structure_hook(Deployment, lambda data, _: _deployment(data))
+    return made
+
+
+def _is(cls: Any, base: type) -> bool:
+    origin = getattr(cls, "__origin__", cls)
+    return isinstance(origin, type) and issubclass(origin, base)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Json):
+        return value.value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _json(data: Any) -> Json:
+    try:
+        return Json(data)
+    except (TypeError, ValueError) as problem:
+        raise ConfigError([error("SMG003", "", f"expected a JSON object: {problem}")]) from None
+
+
+def _mapping(data: Any, what: str) -> Mapping[str, Any]:
+    if isinstance(data, Mapping) and all(isinstance(key, str) for key in data):
+        return data
+    raise ConfigError([error("SMG003", "", f"expected a mapping for {what}, got {type(data).__name__}")])
+
+
+def _args_data(args: Args) -> dict[str, Any]:
+    """Return every setting that is set, and None for each default that was taken away."""
+    chosen = set_settings(args)
+    gone = {key: None for key in set_settings(type(args)()) if key not in chosen}
+    data = {key: _plain(value) for key, value in chosen.items()} | gone
+    return data | ({"extra": list(args.extra)} if args.extra else {})
+
+
+def _args(data: Any, cls: Any) -> Any:
+    return cls().overlay(_mapping(data, cls.__name__))
+
+
+def _table_data(config: Pool[Any] | Gateway | Launch) -> dict[str, Any]:
+    data = {key: _plain(getattr(config, key)) for key in keys_of(type(config))}
+    data = {key: value for key, value in data.items() if value is not None}
+    if isinstance(config, Pool):
+        data = {"name": config.name, **data, "engine": _args_data(config.engine)}
+    elif isinstance(config, Gateway):
+        data["args"] = _args_data(config.args)
+    return data | ({} if isinstance(config, Launch) or not config.env else {"env": dict(config.env)})
+
+
+def _table(data: Any, cls: Any) -> Any:
+    from smgcfg.backends import BACKENDS
+    from smgcfg.gateway import GatewayArgs
+
+    kind = getattr(cls, "__origin__", cls)
+    given = dict(_mapping(data, kind.__name__))
+    findings: list[Finding] = []
+    values: dict[str, Any] = {}
+    if kind is Pool:
+        values["name"] = given.pop("name", None)
+        backend = BACKENDS.get(given.get("backend", ""))
+        if backend is None:
+            findings.append(error("SMG004", "backend", f"expected one of {', '.join(BACKENDS)}"))
+        else:
+            values["engine"] = _args(given.pop("engine", {}), backend.args)
+        if not isinstance(values["name"], str):
+            findings.append(error("SMG007", "name", "a required key is missing"))
+    if kind is Gateway:
+        values["args"] = _args(given.pop("args", {}), GatewayArgs)
+    if kind is not Launch:
+        values["env"] = _env(given.pop("env", {}), findings)
+    known = keys_of(kind)
+    for key, value in given.items():
+        if key not in known:
+            findings.append(error("SMG002", key, "no such key"))
+            continue
+        try:
+            values[key] = check_setting(spec_of(kind, key), value)
+        except Refused as refused:
+            findings.append(error(refused.code, key, str(refused), hint=refused.hint))
+    if findings:
+        raise ConfigError(findings)
+    return kind(**values)
+
+
+def _env(data: Any, findings: list[Finding]) -> tuple[tuple[str, str], ...]:
+    pairs = _mapping(data, "env")
+    findings += [error("SMG003", f"env.{k}", "expected text") for k, v in pairs.items() if not isinstance(v, str)]
+    return tuple(sorted(pairs.items()))
+
+
+def _deployment_data(deployment: Deployment) -> dict[str, Any]:
+    return {
+        "name": deployment.name,
+        "pools": [_table_data(pool) for pool in deployment.pools],
+        "gateway": _table_data(deployment.gateway),
+        "launch": _table_data(deployment.launch),
+    }
+
+
+def _deployment(data: Any) -> Deployment:
+    given = dict(_mapping(data, "Deployment"))
+    unknown = given.keys() - {"name", "pools", "gateway", "launch"}
+    if unknown:
+        raise ConfigError([error("SMG002", key, "no such key") for key in sorted(unknown)])
+    if not isinstance(given.get("name"), str) or not isinstance(given.get("pools"), list):
+        raise ConfigError([error("SMG007", "name, pools", "required: a name, and a list of pools")])
+    return Deployment(
+        name=given["name"],
+        pools=tuple(_table(pool, Pool) for pool in given["pools"]),
+        gateway=_table(given.get("gateway", {}), Gateway),
+        launch=_table(given.get("launch", {}), Launch),
+    )

@@ -1,0 +1,268 @@
+"""Every source of a deployment, read and stacked: from files and words to one typed `Deployment`."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from smgcfg.backends import BACKENDS
+from smgcfg.config import NAME, Deployment, Gateway, Launch, Pool, bad_name
+from smgcfg.errors import ConfigError, Finding, error, errors_in
+from smgcfg.gateway import GatewayArgs
+from smgcfg.overlay import UNSET, Layer, Overlay
+from smgcfg.schema import Path, Schema, dotted
+from smgcfg.sources.document import Document, read_document
+from smgcfg.sources.overrides import Override, flags_layer, override_layer
+from smgcfg.sources.toml import document_layer
+
+
+@attrs.frozen
+class EngineFlags:
+    """Engine flags behind `--` of a command line.
+
+    Attributes:
+        tokens: The words.
+        first: The number of the first of them.
+        pool: The pool they are for; None means the only one.
+    """
+
+    tokens: tuple[str, ...]
+    first: int = 1
+    pool: str | None = None
+
+
+@attrs.frozen
+class Loaded:
+    """What the sources say.
+
+    Attributes:
+        deployment: The deployment; with an error among the findings, as much of it as could be read, or None.
+        overlay: Per key everything that was chosen, and where.
+        findings: Every problem, in the order of the sources.
+    """
+
+    deployment: Deployment | None
+    overlay: Overlay[Path]
+    findings: tuple[Finding, ...]
+
+
+def load(*paths: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None) -> Deployment:
+    """Read deployment files into one typed value.
+
+    Args:
+        paths: TOML files, weakest first.
+        overrides: Native values by dotted key, on top of the files; None means "unset".
+
+    Returns:
+        The deployment.
+
+    Raises:
+        ConfigError: Every problem found, each with key, file and line.
+        OSError: A file can not be read.
+    """
+    files = [(os.fspath(path), _read(path)) for path in paths]
+    loaded = load_sources(files, choices=overrides or {})
+    if loaded.deployment is None or errors_in(loaded.findings):
+        raise ConfigError(loaded.findings)
+    return loaded.deployment
+
+
+def _read(path: str | os.PathLike[str]) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def load_sources(
+    files: Sequence[tuple[str, bytes]] = (),
+    *,
+    base: Sequence[Override] = (),
+    overrides: Sequence[Override] = (),
+    choices: Mapping[str, Any] | None = None,
+    engine_flags: EngineFlags | None = None,
+) -> Loaded:
+    """Read and stack every source of a deployment; bad input becomes findings, never an exception.
+
+    Args:
+        files: (path as named, bytes) of TOML files, weakest first.
+        base: Overrides that stand in for a file: `--model M` and its like.
+        overrides: `--set` and `--unset`, in command-line order.
+        choices: Native values by dotted key, from a Python caller.
+        engine_flags: What stands behind `--`.
+    """
+    findings: list[Finding] = []
+    documents = []
+    for path, data in files:
+        document = read_document(path, data)
+        if isinstance(document, Finding):
+            findings.append(document)
+        else:
+            documents.append(document)
+    every = [*base, *overrides]
+    schema = Schema(_backends(documents, every))
+    layers: list[Layer[Path]] = []
+
+    def add(read: tuple[Layer[Path], list[Finding]]) -> None:
+        layers.append(read[0])
+        findings.extend(read[1])
+
+    for document in documents:
+        add(document_layer(document, schema))
+    for override in every:
+        add(override_layer(override, schema))
+    if choices:
+        add(_choices_layer(choices, schema))
+    pools = _pool_names(documents, layers)
+    if engine_flags is not None and engine_flags.tokens:
+        add(_engine_flags(engine_flags, pools, schema))
+    overlay = Overlay(layers)
+    broken = len(documents) < len(files)
+    deployment, more = _build(overlay, pools, documents[0].path if documents else "", quiet=broken)
+    return Loaded(deployment, overlay, (*findings, *more))
+
+
+def _backends(documents: Iterable[Document], overrides: Iterable[Override]) -> dict[str, str]:
+    """Return the backend each pool names, from the sources as they are: it decides which keys its `[engine]` has."""
+    named: dict[str, Any] = {}
+    for document in documents:
+        pools = document.data.get("pools")
+        if isinstance(pools, dict):
+            named |= {n: p["backend"] for n, p in pools.items() if isinstance(p, dict) and "backend" in p}
+    for override in overrides:
+        path, text = override.split()
+        if path is not None and len(path) == 3 and (path[0], path[2]) == ("pools", "backend"):
+            named[path[1]] = text
+    return {name: backend for name, backend in named.items() if isinstance(backend, str)}
+
+
+def _pool_names(documents: Iterable[Document], layers: Iterable[Layer[Path]]) -> tuple[str, ...]:
+    """Return the pools in the order they first appear, those of an empty table too."""
+    names: dict[str, None] = {}
+    for document in documents:
+        pools = document.data.get("pools")
+        if isinstance(pools, dict):
+            names |= dict.fromkeys(name for name, pool in pools.items() if isinstance(pool, dict))
+    for layer in layers:
+        names |= dict.fromkeys(path[1] for path, _ in layer.items() if path[0] == "pools")
+    return tuple(names)
+
+
+def _choices_layer(choices: Mapping[str, Any], schema: Schema) -> tuple[Layer[Path], list[Finding]]:
+    from smgcfg.origin import FromCall
+    from smgcfg.schema import Leaf, Table
+    from smgcfg.sources.overrides import read_path
+    from smgcfg.sources.toml import Walk
+
+    walk = Walk(schema, lambda _: FromCall())
+    for text, value in choices.items():
+        path = read_path(text)
+        target = error("SMG002", text, "no dotted key") if path is None else schema.resolve(path)
+        if isinstance(target, Finding):
+            walk.findings.append(target)
+        elif isinstance(target, Table) and isinstance(value, Mapping):
+            walk.table(target, value, path or ())
+        elif isinstance(target, Leaf) and value is None:
+            walk.entries[target.path] = (UNSET, FromCall())
+        elif isinstance(target, Leaf):
+            walk.leaf(target, value, path or ())
+        else:
+            walk.findings.append(error("SMG003", text, f"expected a mapping, got {type(value).__name__}"))
+    return Layer(walk.entries), walk.findings
+
+
+def _engine_flags(flags: EngineFlags, pools: tuple[str, ...], schema: Schema) -> tuple[Layer[Path], list[Finding]]:
+    from smgcfg.origin import FromArgv
+
+    where = FromArgv(flags.first)
+    pool = flags.pool
+    if pool is None and len(pools) == 1:
+        pool = pools[0]
+    if pool is None:
+        message = f"engine flags behind '--' are for one pool; here are {len(pools)}: {', '.join(pools)}"
+        return Layer(), [error("SMG011", "--", message, where, "say which with --pool NAME")]
+    if pool not in pools:
+        from smgcfg.suggest import did_you_mean
+
+        message = f"no such pool {pool!r}; there are {', '.join(pools) or 'none'}"
+        return Layer(), [error("SMG002", "--pool", message, where, did_you_mean(pool, pools))]
+    return flags_layer(schema.engine(pool), ("pools", pool, "engine"), flags.tokens, flags.first)
+
+
+def _build(
+    overlay: Overlay[Path], pools: tuple[str, ...], first_file: str, *, quiet: bool
+) -> tuple[Deployment | None, list[Finding]]:
+    """Make the typed deployment from the winners. Every single value is checked by now."""
+    chosen: dict[Path, Any] = {}
+    for path in overlay:
+        winner = overlay.winner(path)
+        if winner is not None:
+            chosen[path] = winner[0]
+    findings: list[Finding] = []
+    made = [_pool(name, chosen, overlay, findings) for name in pools]
+    if not pools and not quiet:
+        findings.append(error("SMG007", "pools", "no pool; a deployment has at least one [pools.NAME] table"))
+    name = chosen.get(("name",), UNSET)
+    if name is UNSET:
+        name = os.path.splitext(os.path.basename(first_file))[0] or (pools[0] if pools else "smgcfg")
+    if not NAME.fullmatch(name):
+        findings.append(attrs.evolve(bad_name("name", name), where=_where(overlay, ("name",)), hint='set name = "..."'))
+    gateway, launch = _gateway(chosen), Launch(**_own(chosen, ("launch",)))
+    usable = tuple(pool for pool in made if pool is not None)
+    if not usable or errors_in(findings):
+        return None, findings
+    return Deployment(name=name, pools=usable, gateway=gateway, launch=launch), findings
+
+
+def _where(overlay: Overlay[Path], path: Path) -> Any:
+    winner = overlay.winner(path)
+    return winner[1] if winner else None
+
+
+def _own(chosen: Mapping[Path, Any], base: Path) -> dict[str, Any]:
+    """Return the settings that stand directly in a table; what was unset is left to its default."""
+    depth = len(base)
+    here = {path[-1]: value for path, value in chosen.items() if len(path) == depth + 1 and path[:depth] == base}
+    return {key: value for key, value in here.items() if value is not UNSET}
+
+
+def _args(chosen: Mapping[Path, Any], base: Path) -> dict[str, Any]:
+    """Return the settings of an args class; what was unset is not passed, a default neither."""
+    depth = len(base)
+    here = {path[-1]: value for path, value in chosen.items() if len(path) == depth + 1 and path[:depth] == base}
+    return {key: (() if key == "extra" else None) if value is UNSET else value for key, value in here.items()}
+
+
+def _env(chosen: Mapping[Path, Any], base: Path) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(_own(chosen, (*base, "env")).items()))
+
+
+def _pool(name: str, chosen: Mapping[Path, Any], overlay: Overlay[Path], findings: list[Finding]) -> Pool[Any] | None:
+    base = ("pools", name)
+    own = _own(chosen, base)
+    if not NAME.fullmatch(name):
+        findings.append(bad_name(dotted(base), name))
+        return None
+    backend = own.get("backend")
+    if backend is None:
+        hint = f'backend = "{"|".join(BACKENDS)}"'
+        findings.append(error("SMG007", dotted((*base, "backend")), "a required key is missing", None, hint))
+        return None
+    if backend not in BACKENDS:
+        from smgcfg.suggest import did_you_mean
+
+        message = f"expected one of {', '.join(BACKENDS)}; got {backend!r}"
+        where = _where(overlay, (*base, "backend"))
+        findings.append(error("SMG004", dotted((*base, "backend")), message, where, did_you_mean(backend, BACKENDS)))
+        return None
+    engine = BACKENDS[backend].args(**_args(chosen, (*base, "engine")))
+    return Pool(name=name, engine=engine, env=_env(chosen, base), **own)
+
+
+def _gateway(chosen: Mapping[Path, Any]) -> Gateway:
+    from smgcfg.flags import keys_of
+
+    base = ("gateway",)
+    reserved = keys_of(Gateway)
+    own = {key: value for key, value in _own(chosen, base).items() if key in reserved}
+    settings = {key: value for key, value in _args(chosen, base).items() if key not in reserved}
+    return Gateway(args=GatewayArgs(**settings), env=_env(chosen, base), **own)

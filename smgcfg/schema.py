@@ -1,0 +1,222 @@
+"""Where each key of a deployment file belongs: the tables, and the declaration behind every key."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Literal
+
+import attrs
+
+from smgcfg.args import Args, check_setting, extra_findings
+from smgcfg.backends import BACKENDS
+from smgcfg.codec import Refused, check
+from smgcfg.config import Gateway, Launch, Pool, Variable, gpu_list, name_list
+from smgcfg.errors import Finding, error
+from smgcfg.flags import FlagSpec, find_key, flag, keys_of, known_keys, spec_of
+from smgcfg.gateway import GatewayArgs
+from smgcfg.origin import Origin
+
+Path = tuple[str, ...]
+TableKind = Literal["top", "pools", "pool", "engine", "env", "gateway", "launch"]
+
+#: What a pool's backend is taken for while it is unknown, so that its engine keys are checked all the same.
+DEFAULT_BACKEND: Final = "tokenspeed"
+
+#: Names that operators bring from `smg serve` 1.13.0 and other launchers, and what they are called here.
+FOREIGN: Final = {
+    "connection_mode": "[pools.NAME] transport",
+    "data_parallel_size": "[pools.NAME] replicas, or [pools.NAME.engine] data_parallel_size inside one worker",
+    "dp_size": "[pools.NAME] replicas, or [pools.NAME.engine] data_parallel_size inside one worker",
+    "worker_base_port": "[pools.NAME] port",
+    "worker_host": "[pools.NAME] host",
+    "worker_startup_timeout": "[pools.NAME] startup_timeout",
+    "model_path": "[pools.NAME] model",
+    "num_workers": "[pools.NAME] replicas",
+    "router_host": "[gateway] host",
+    "router_port": "[gateway] port",
+}
+
+#: A key that TOML takes without quotes.
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+_NORMAL: Final[dict[str, Callable[[object], object]]] = {"served_model_name": name_list, "gpus": gpu_list}
+
+
+@attrs.frozen
+class _Name:
+    """Declares the one key that stands at the top of a file."""
+
+    name: str | None = flag("names the run directory", reads="nonempty")
+
+
+@attrs.frozen
+class Table:
+    """A table that may stand in a deployment file.
+
+    Attributes:
+        kind: Which one.
+        path: Its keys from the top.
+        cls: The class that declares its settings, or None where it only holds tables.
+    """
+
+    kind: TableKind
+    path: Path
+    cls: type[Any] | None = None
+
+
+@attrs.frozen
+class Leaf:
+    """A setting that may stand in a deployment file.
+
+    Attributes:
+        path: Its canonical keys from the top.
+        spec: Its declaration; None for the `extra` words.
+        cls: The class that declares it.
+        as_it_is: False where the key says the setting's opposite.
+    """
+
+    path: Path
+    spec: FlagSpec | None
+    cls: type[Any]
+    as_it_is: bool = True
+
+    def checked(self, value: object) -> Any:
+        """Check a native value and return it in the setting's own type.
+
+        Raises:
+            Refused: What is wrong.
+        """
+        if self.spec is None:
+            bad = extra_findings(self.cls, value)
+            if bad:
+                raise Refused(bad[0].code, bad[0].message, bad[0].hint)
+            return tuple(value)  # type: ignore[arg-type]  # extra_findings has seen that it is a list
+        if self.cls is Pool and self.spec.key in _NORMAL:
+            value = _NORMAL[self.spec.key](value)
+        if self.as_it_is:
+            return check_setting(self.spec, value)
+        return check_setting(self.spec, not check(self.spec, value))
+
+
+class Schema:
+    """The tables and keys of a deployment file.
+
+    Args:
+        backends: Per pool the word behind `backend =`, where it is known.
+    """
+
+    def __init__(self, backends: Mapping[str, str] | None = None) -> None:
+        self.backends = backends or {}
+
+    top: Final = Table("top", ())
+
+    def engine(self, pool: str) -> type[Args]:
+        """Return the class of a pool's engine settings."""
+        backend = BACKENDS.get(self.backends.get(pool, DEFAULT_BACKEND)) or BACKENDS[DEFAULT_BACKEND]
+        return backend.args
+
+    def child(self, table: Table, key: str) -> Table | Leaf | None:
+        """Return what a key of a table is, or None when there is no such key."""
+        path = (*table.path, key)
+        if table.kind == "top":
+            return self._section(key, path)
+        if table.kind == "pools":
+            return Table("pool", path, Pool)
+        if table.kind == "env":
+            usable = key != "" and "=" not in key and "\0" not in key
+            return Leaf(path, spec_of(Variable, "value"), Variable) if usable else None
+        if key == "env" and table.kind in ("pool", "gateway"):
+            return Table("env", path)
+        if table.kind == "pool" and key == "engine":
+            return Table("engine", path, self.engine(table.path[1]))
+        return self._leaf(table, key)
+
+    def _section(self, key: str, path: Path) -> Table | Leaf | None:
+        if key == "name":
+            return Leaf(path, spec_of(_Name, "name"), _Name)
+        if key == "pools":
+            return Table("pools", path)
+        if key == "gateway":
+            return Table("gateway", path, GatewayArgs)
+        return Table("launch", path, Launch) if key == "launch" else None
+
+    def _leaf(self, table: Table, key: str) -> Leaf | None:
+        cls = table.cls
+        assert cls is not None
+        if table.kind == "gateway" and key in keys_of(Gateway):
+            return Leaf((*table.path, key), spec_of(Gateway, key), Gateway)
+        if key == "extra" and issubclass(cls, Args):
+            return Leaf((*table.path, key), None, cls)
+        found = find_key(cls, key)
+        if found is None:
+            return None
+        spec, as_it_is = found
+        return Leaf((*table.path, spec.key), spec, cls, as_it_is)
+
+    def resolve(self, path: Path) -> Table | Leaf | Finding:
+        """Return what a path from the top is, or the finding that says where it goes wrong."""
+        here: Table | Leaf = self.top
+        for depth, key in enumerate(path):
+            if isinstance(here, Leaf):
+                return error("SMG002", dotted(path), f"{dotted(path[:depth])} is a value; nothing stands below it")
+            below = self.child(here, key)
+            if below is None:
+                return self.unknown(here, key, None)
+            here = below
+        return here
+
+    def unknown(self, table: Table, key: str, where: Origin | None) -> Finding:
+        """Return the finding for a key that a table does not have, with the best suggestion there is."""
+        if table.kind == "env":
+            return error("SMG002", dotted((*table.path, key)), "no name for an environment variable", where)
+        return error("SMG002", dotted((*table.path, key)), "no such key", where, self._suggestion(table, key))
+
+    def _suggestion(self, table: Table, key: str) -> str:
+        from smgcfg.suggest import did_you_mean
+
+        near = did_you_mean(key, self._keys(table))
+        word = key.replace("-", "_")
+        if near and word in near:
+            return near
+        pool = table.path[1] if len(table.path) > 1 else "NAME"
+        for other in self._others(table, pool):
+            found = self.child(other, word)
+            if isinstance(found, Leaf) and found.cls is not Variable:
+                return f"it belongs to [{dotted(other.path)}]" + ("" if word == key else f", as {word}")
+        foreign = FOREIGN.get(word, "")
+        if not foreign and word.startswith("router_") and find_key(GatewayArgs, word[7:]):
+            foreign = f"[gateway] {word[7:]}"
+        if foreign:
+            return f"here it is {foreign.replace('NAME', pool)}"
+        return near
+
+    def _others(self, table: Table, pool: str) -> Iterator[Table]:
+        """Return the tables that an operator may have meant, the likeliest first."""
+        path = ("pools", pool)
+        if table.kind != "engine":
+            yield Table("engine", (*path, "engine"), self.engine(pool))
+        if table.kind != "pool":
+            yield Table("pool", path, Pool)
+        if table.kind != "gateway":
+            yield Table("gateway", ("gateway",), GatewayArgs)
+        if table.kind != "launch":
+            yield Table("launch", ("launch",), Launch)
+
+    def _keys(self, table: Table) -> list[str]:
+        if table.kind == "top":
+            return ["name", "pools", "gateway", "launch"]
+        keys = list(known_keys(table.cls)) if table.cls is not None else []
+        if table.kind == "gateway":
+            keys += keys_of(Gateway)
+        return keys + {"pool": ["engine", "env"], "gateway": ["env", "extra"], "engine": ["extra"]}.get(table.kind, [])
+
+
+def dotted(path: Path) -> str:
+    """Return a path as TOML writes it, quoted where a bare key can not stand."""
+    return ".".join(key if _BARE.fullmatch(key) else _quoted(key) for key in path)
+
+
+def _quoted(key: str) -> str:
+    # A JSON string of ASCII is a TOML basic string.
+    import json
+
+    return json.dumps(key)

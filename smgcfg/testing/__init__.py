@@ -1,0 +1,5 @@
+"""For tests: hypothesis strategies (extra `smgcfg[testing]`), and a machine that is not real."""
+
+from smgcfg.testing.strategies import deployments, gateway_args, settings, tokenspeed_args, values
+
+__all__ = ["deployments", "gateway_args", "settings", "tokenspeed_args", "values"]

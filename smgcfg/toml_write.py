@@ -1,0 +1,65 @@
+"""Settings and deployments as TOML text that reads back to equal objects."""
+
+from typing import TYPE_CHECKING, Any
+
+from smgcfg.args import Args, set_settings
+from smgcfg.json_value import Json
+
+if TYPE_CHECKING:
+    from smgcfg.config import Deployment
+
+
+def table_text(args: Args) -> str:
+    """Return the settings as they stand in an `[engine]` or `[gateway]` table."""
+    import tomlkit
+
+    return tomlkit.dumps(_args_table(args))
+
+
+def deployment_text(deployment: "Deployment") -> str:
+    """Return a deployment as a file that loads to an equal one."""
+    import tomlkit
+
+    pools = {pool.name: _with_env(_table(pool, skip=("name",)), pool) for pool in deployment.pools}
+    for pool in deployment.pools:
+        engine = _args_table(pool.engine)
+        if engine:
+            pools[pool.name]["engine"] = engine
+    gateway = _with_env(_args_table(deployment.gateway.args) | _table(deployment.gateway), deployment.gateway)
+    document: dict[str, Any] = {"name": deployment.name, "pools": pools}
+    launch = _table(deployment.launch)
+    document |= {key: table for key, table in (("gateway", gateway), ("launch", launch)) if table}
+    return tomlkit.dumps(document)
+
+
+def _with_env(table: dict[str, Any], owner: Any) -> dict[str, Any]:
+    if owner.env:
+        table["env"] = dict(owner.env)
+    return table
+
+
+def _args_table(args: Args) -> dict[str, Any]:
+    """Return what differs from the args as they are made, and the defaults that were taken away under `unset`."""
+    default = set_settings(type(args)())
+    chosen = set_settings(args)
+    table = {key: _plain(value) for key, value in chosen.items() if key not in default or default[key] != value}
+    unset = [key for key in default if key not in chosen]
+    if unset:
+        table["unset"] = unset
+    if args.extra:
+        table["extra"] = list(args.extra)
+    return table
+
+
+def _table(config: Any, skip: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the declared settings of a table's object that are not at their default."""
+    from smgcfg.flags import specs_of
+
+    values = [(spec.key, getattr(config, spec.key), spec.default) for spec in specs_of(type(config))]
+    return {key: _plain(value) for key, value, default in values if value != default and key not in skip}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Json):
+        return value.text
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
