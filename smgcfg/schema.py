@@ -216,7 +216,7 @@ def dotted(path: Path) -> str:
 
 
 def _quoted(key: str) -> str:
-    # A JSON string of ASCII is a TOML basic string.
+    # A JSON string is a TOML basic string, but for DEL, which TOML wants escaped.
     import json
 
-    return json.dumps(key)
+    return json.dumps(key, ensure_ascii=False).replace("\x7f", "\\u007f")

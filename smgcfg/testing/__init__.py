@@ -1,5 +1,5 @@
 """For tests: hypothesis strategies (extra `smgcfg[testing]`), and a machine that is not real."""
 
-from smgcfg.testing.strategies import deployments, gateway_args, settings, tokenspeed_args, values
+from smgcfg.testing.strategies import args, deployments, gateway_args, settings, tokenspeed_args, values
 
-__all__ = ["deployments", "gateway_args", "settings", "tokenspeed_args", "values"]
+__all__ = ["args", "deployments", "gateway_args", "settings", "tokenspeed_args", "values"]

@@ -108,14 +108,20 @@ def _values_in(spec: FlagSpec, version: str | None) -> st.SearchStrategy[Any]:
     return st.just(bool(names))
 
 
-def _args(cls: type[A], version: str | None, extra: bool) -> st.SearchStrategy[A]:
+def args(cls: type[A], version: str | None = None, *, extra: bool = False) -> st.SearchStrategy[A]:
+    """Return objects of an args class, its defaults kept, replaced or taken away.
+
+    Args:
+        cls: The class.
+        version: Only what this version has; None is any shipped one.
+        extra: Also words in `extra`.
+    """
     words = st.lists(st.sampled_from(["--not-known-yet", "--newer=1", "v"]), max_size=3)
     tails = words.filter(lambda found: not found or found[0].startswith("--")).map(tuple) if extra else st.just(())
-
     defaults = [spec for spec in specs_of(cls) if spec.default is not None]
     taken_away = st.fixed_dictionaries({}, optional={spec.key: st.none() for spec in defaults})
     return st.builds(
-        lambda gone, chosen, tail: cls(**{**gone, **chosen}, extra=tail), taken_away, settings(cls, version), tails
+        lambda gone, chosen, tail: cls(**{**gone, **chosen, "extra": tail}), taken_away, settings(cls, version), tails
     )
 
 
@@ -126,7 +132,7 @@ def tokenspeed_args(version: str | None = "0.1.1", *, extra: bool = False) -> st
         version: Only what this version has; None is any shipped one, and `llguidance`.
         extra: Also words in `extra`.
     """
-    return _args(TokenspeedArgs, version, extra)
+    return args(TokenspeedArgs, version, extra=extra)
 
 
 def gateway_args(version: str | None = "1.13.0", *, extra: bool = False) -> st.SearchStrategy[GatewayArgs]:
@@ -136,7 +142,7 @@ def gateway_args(version: str | None = "1.13.0", *, extra: bool = False) -> st.S
         version: Only what this version has; None is any shipped one.
         extra: Also words in `extra`.
     """
-    return _args(GatewayArgs, version, extra)
+    return args(GatewayArgs, version, extra=extra)
 
 
 def names() -> st.SearchStrategy[str]:
