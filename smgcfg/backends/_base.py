@@ -28,11 +28,12 @@ class Backend(Generic[A]):
         facts: Facts about the model that stand on the pool, each with the engine setting that says the same.
         unheard: Per transport the facts that nobody would hear from the engine, so that they are not sent to it.
         place: The values of the owned settings for a worker at an endpoint, in the order they are written.
-        ports: The ports that a worker with these settings listens on at an endpoint.
+        ports: The ports that a worker with these settings listens on at an endpoint, each by the setting that says so.
         gpus: How many GPUs one worker has to see with these settings.
         ranks: How many engines one worker puts on one socket set.
         most: Per transport the largest number of workers whose ports can follow each other, and why; absent where
             there is no such limit.
+        unbuilt: What smgcfg can not launch yet: per setting the reason.
         versions: The shipped versions, oldest first.
     """
 
@@ -46,8 +47,9 @@ class Backend(Generic[A]):
     facts: Mapping[str, str]
     unheard: Mapping[Transport, tuple[str, ...]]
     place: Callable[[Endpoint], Mapping[str, Any]]
-    ports: Callable[[A, Endpoint], tuple[Port, ...]]
+    ports: Callable[[A, Endpoint], Mapping[str, Port]]
     gpus: Callable[[A], int]
     ranks: Callable[[A], int]
     most: Mapping[Transport, tuple[int, str]]
+    unbuilt: Callable[[A], Mapping[str, str]]
     versions: tuple[str, ...]

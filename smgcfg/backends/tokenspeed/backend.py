@@ -40,17 +40,23 @@ def _place(endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-def _ports(args: TokenspeedArgs, endpoint: Endpoint) -> tuple[Port, ...]:
+def _ports(args: TokenspeedArgs, endpoint: Endpoint) -> dict[str, Port]:
     if endpoint.transport == "zmq":
         # A headless engine has no server of its own: it binds nothing on `--port`, which only seeds other ports.
-        return (Port(dist_port(endpoint.port), LOOPBACK, "dist"),)
+        return {"dist_init_addr": Port(dist_port(endpoint.port), LOOPBACK, "dist")}
     host = bare(endpoint.host)
-    ports = [Port(endpoint.port, host, "worker")]
+    ports = {"port": Port(endpoint.port, host, "worker")}
     if args.rl_control_port:
-        ports.append(Port(args.rl_control_port, bare(args.rl_control_host or host), "rl control"))
+        ports["rl_control_port"] = Port(args.rl_control_port, bare(args.rl_control_host or host), "control")
     if args.disaggregation_mode == "prefill" and args.disaggregation_bootstrap_port:
-        ports.append(Port(args.disaggregation_bootstrap_port, host, "bootstrap"))
-    return tuple(ports)
+        ports["disaggregation_bootstrap_port"] = Port(args.disaggregation_bootstrap_port, host, "bootstrap")
+    return ports
+
+
+def _unbuilt(args: TokenspeedArgs) -> dict[str, str]:
+    if args.nnodes is not None and args.nnodes > 1:
+        return {"nnodes": f"a worker on {args.nnodes} nodes: smgcfg starts workers on one machine"}
+    return {}
 
 
 def _attention_tp(args: TokenspeedArgs) -> int | None:
@@ -109,5 +115,6 @@ TOKENSPEED: Final = Backend(
     gpus=_gpus,
     ranks=_ranks,
     most={"zmq": (DIST_DISTANCE, f"the processes of a worker meet on its port + {DIST_DISTANCE}")},
+    unbuilt=_unbuilt,
     versions=VERSIONS,
 )

@@ -1,0 +1,196 @@
+"""From settings to processes: the words, the environment and what supervision has to know of each."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from smgcfg.codec import Refused
+from smgcfg.config import Gateway, Pairs
+from smgcfg.derive import Shape
+from smgcfg.endpoint import DEATH_FRAME, LOOPBACK, Endpoint
+from smgcfg.errors import Finding, error
+from smgcfg.filling import Choices
+from smgcfg.flags import keys_of, specs_of
+from smgcfg.gateway import GatewayArgs, command
+from smgcfg.line import Line, flags_line
+from smgcfg.placeholders import Template, template
+from smgcfg.ports import HANDSHAKE
+from smgcfg.process import DeathNotice, Port, ProcessSpec, Readiness
+from smgcfg.schema import Path, dotted
+from smgcfg.worker import WorkerFlags, program_words
+
+#: The gateway stops first: it lets its requests run out, and must not see its workers die.
+STOP_GATEWAY: Final = 0
+STOP_WORKERS: Final = 1
+
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+#: Words in the name of an environment variable that make its value a secret.
+_SECRET_WORDS: Final = frozenset(
+    ("KEY", "KEYS", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS")
+)
+
+
+@attrs.frozen(kw_only=True)
+class Slot:
+    """The place of one worker.
+
+    Attributes:
+        name: The worker's name.
+        pool: Its pool's name.
+        index: Its number in the pool, from 0.
+        endpoint: Where the gateway reaches it.
+        gpus: The GPUs it sees.
+    """
+
+    name: str
+    pool: str
+    index: int
+    endpoint: Endpoint
+    gpus: tuple[str, ...]
+
+    def placeholders(self) -> dict[str, str]:
+        """Return what fills the placeholders in the words around its command."""
+        return {
+            "index": str(self.index),
+            "name": self.name,
+            "port": str(self.endpoint.port),
+            "gpus": ",".join(self.gpus),
+            "run_dir": self.endpoint.run_dir,
+        }
+
+
+@attrs.frozen
+class Surroundings:
+    """What an operator writes around the command of a process.
+
+    Attributes:
+        wrapper: Words in front of the command.
+        command: Words instead of the derived program, or None.
+        env: Environment variables.
+    """
+
+    wrapper: tuple[Template, ...]
+    command: tuple[Template, ...] | None
+    env: tuple[tuple[str, Template], ...]
+
+    def program(self, derived: Sequence[str], values: Mapping[str, str]) -> list[str]:
+        """Return the words in front of the subcommand or flags.
+
+        Args:
+            derived: The program where the operator gives no command.
+            values: What fills the placeholders.
+        """
+        words = derived if self.command is None else [word.fill(values) for word in self.command]
+        return [*(word.fill(values) for word in self.wrapper), *words]
+
+    def environment(self, derived: Mapping[str, str], values: Mapping[str, str]) -> Pairs:
+        """Return the environment: what is derived, and on top of it what the operator sets."""
+        return tuple(sorted({**derived, **{name: text.fill(values) for name, text in self.env}}.items()))
+
+
+def surroundings(
+    source: Any, known: Sequence[str], base: Path, choices: Choices, findings: list[Finding]
+) -> Surroundings:
+    """Read the words around a command.
+
+    Args:
+        source: A pool or the gateway.
+        known: The placeholders that its words may hold.
+        base: The table it stands in.
+        choices: Where its words were set.
+        findings: Takes what is wrong with them.
+    """
+
+    def read(text: str, path: Path) -> Template:
+        try:
+            return template(text, known)
+        except Refused as refused:
+            findings.append(error(refused.code, dotted(path), str(refused), choices.where(path), refused.hint))
+            return Template((text,))
+
+    for name, _ in source.env:
+        if not _VARIABLE.fullmatch(name):
+            path = (*base, "env", name)
+            message = "an environment variable's name is letters, digits and '_', and begins with no digit"
+            findings.append(error("SMG006", dotted(path), message, choices.where(path)))
+    return Surroundings(
+        tuple(read(word, (*base, "wrapper")) for word in source.wrapper or ()),
+        None if source.command is None else tuple(read(word, (*base, "command")) for word in source.command),
+        tuple((name, read(text, (*base, "env", name))) for name, text in source.env),
+    )
+
+
+def worker_processes(shape: Shape, slots: Iterable[Slot], around: Surroundings, python: str) -> Iterator[ProcessSpec]:
+    """Return the processes of a pool's workers.
+
+    Args:
+        shape: The pool.
+        slots: The places of its workers.
+        around: The words around their commands.
+        python: The interpreter, where the pool names none.
+    """
+    pool = shape.pool
+    version = pool.engine_version if pool.engine_version in shape.backend.versions else None
+    flags = WorkerFlags.of(shape.backend, shape.transport, shape.engine, version)
+    derived = program_words(shape.backend, shape.transport, pool.python or python, None)
+    behind = shape.backend.words[shape.transport]
+    start = derived[: len(derived) - len(behind)]
+    secret_env = _secret_names(pool.env)
+    for slot in slots:
+        endpoint, values = slot.endpoint, slot.placeholders()
+        argv = [*around.program(start, values), *behind, *flags.at(endpoint)]
+        yield ProcessSpec(
+            name=slot.name,
+            role="worker",
+            argv=tuple(argv),
+            env=around.environment({"CUDA_VISIBLE_DEVICES": values["gpus"], "PYTHONUNBUFFERED": "1"}, values),
+            secrets=flags.tail.behind(len(argv) - len(flags.tail.words)),
+            secret_env=secret_env,
+            ready=Readiness(seen_by="gateway", url=endpoint.url, timeout=pool.startup_timeout),
+            stop_order=STOP_WORKERS,
+            death_notice=DeathNotice(endpoint.sockets[1], DEATH_FRAME) if endpoint.sockets else None,
+            ports=tuple(shape.backend.ports(shape.engine, endpoint).values()),
+            sockets=endpoint.sockets,
+            gpus=slot.gpus,
+        )
+
+
+def gateway_process(
+    gateway: Gateway, args: GatewayArgs, slots: Iterable[Slot], around: Surroundings, run_dir: str, python: str
+) -> ProcessSpec:
+    """Return the process of the gateway.
+
+    Args:
+        gateway: How it is started.
+        args: The gateway's settings, everything filled in.
+        slots: The places of its workers, whose handshakes it waits for.
+        around: The words around its command.
+        run_dir: The directory of the sockets.
+        python: The interpreter, where the deployment names none.
+    """
+    url, ports = command.gateway_url(args), command.gateway_ports(args)
+    values = {"name": "gateway", "port": str(ports["port"].number), "run_dir": run_dir}
+    version = gateway.version if gateway.version in command.VERSIONS else None
+    line = flags_line(args, keys_of(GatewayArgs), version) + Line(args.extra)
+    program = around.program((gateway.python or python, "-m", *command.WORDS), values)
+    handshakes = [slot.endpoint.handshake for slot in slots]
+    known = frozenset(spec.env for spec in specs_of(GatewayArgs) if spec.secret) if gateway.env else frozenset()
+    return ProcessSpec(
+        name="gateway",
+        role="gateway",
+        argv=(*program, *line.words),
+        env=around.environment({"PYTHONUNBUFFERED": "1"}, values),
+        secrets=line.behind(len(program)),
+        secret_env=_secret_names(gateway.env, known),
+        ready=Readiness(seen_by="http", url=f"{url}/liveness", timeout=gateway.startup_timeout),
+        stop_order=STOP_GATEWAY,
+        ports=(*ports.values(), *(Port(number, LOOPBACK, HANDSHAKE) for number in handshakes if number is not None)),
+    )
+
+
+def _secret_names(env: Pairs, known: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """Return the variables whose values are secrets: those of secret settings, and those whose name says so."""
+    return tuple(name for name, _ in env if name in known or not _SECRET_WORDS.isdisjoint(name.upper().split("_")))

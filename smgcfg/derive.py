@@ -1,0 +1,243 @@
+"""What nobody set, filled in: facts about the model where they are used, and what a gateway needs for its workers."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import attrs
+
+from smgcfg.args import Args
+from smgcfg.backends._base import Backend
+from smgcfg.config import Deployment, Pool
+from smgcfg.endpoint import HANDSHAKE_PORTS, Transport
+from smgcfg.errors import Finding, error
+from smgcfg.filling import Choices, Derivations, Filling
+from smgcfg.flags import spec_of
+from smgcfg.gateway import GatewayArgs, command
+from smgcfg.ports import PortBook
+from smgcfg.schema import Path, dotted
+
+GATEWAY: Final[Path] = ("gateway",)
+
+#: Where the gateway's metrics go unless somebody says otherwise: above every port that a handshake can have.
+METRICS_PORTS: Final = range(30000, 31000)
+
+#: How often the gateway looks after a zmq worker, in seconds: the first look is what binds the worker's sockets, so an
+#: engine that dials in between waits as long (smg 1.13.0; its own interval is 60).
+ZMQ_HEALTH_INTERVAL: Final = 1
+
+#: The facts of a pool that the gateway uses as they are, each with the setting that says the same.
+_GATEWAY_FACTS: Final = {
+    "tokenizer": "tokenizer_path",
+    "reasoning_parser": "reasoning_parser",
+    "tool_call_parser": "tool_call_parser",
+    "chat_template": "chat_template",
+}
+
+
+@attrs.frozen(kw_only=True)
+class Shape:
+    """A pool once everything that its workers share is known.
+
+    Attributes:
+        pool: The pool.
+        backend: Its engine.
+        transport: How the gateway talks to its workers.
+        engine: The engine's settings, without the owned ones.
+        port: The first worker's port.
+        ranks: How many engines one worker puts on one socket set.
+    """
+
+    pool: Pool[Any]
+    backend: Backend[Any]
+    transport: Transport
+    engine: Args
+    port: int
+    ranks: int
+
+    @property
+    def path(self) -> Path:
+        """The pool's table."""
+        return ("pools", self.pool.name)
+
+    @property
+    def model(self) -> str | None:
+        """What the engine loads."""
+        model: str | None = getattr(self.engine, self.backend.args.positional)
+        return model
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The model's public name and its aliases, where the pool gives them."""
+        return self.pool.served_model_name or ()
+
+
+def engine_filling(
+    pool: Pool[Any], backend: Backend[Any], transport: Transport, choices: Choices, derived: Derivations
+) -> Filling[Any]:
+    """Return the settings of a pool's engine with the facts about the model filled in."""
+    base = ("pools", pool.name)
+    filling: Filling[Any] = Filling(pool.engine, (*base, "engine"), choices, derived)
+    for fact, key in backend.facts.items():
+        value = getattr(pool, fact)
+        if value is None:
+            continue
+        if isinstance(value, tuple) and not spec_of(backend.args, key).many:
+            value = value[0]
+        filling.tell(key, value, (*base, fact), send=fact not in backend.unheard[transport])
+    if filling[backend.args.positional] is None:
+        key = dotted((*base, "model"))
+        filling.findings.append(error("SMG007", key, "a required key is missing", hint='model = "a path or a name"'))
+    return filling
+
+
+def together(shapes: Iterable[Shape], choices: Choices) -> list[Finding]:
+    """Return what one gateway can not serve together: each pool is held against the first."""
+    first, *others = shapes
+    return [finding for other in others for finding in _apart(first, other, choices)]
+
+
+def _apart(first: Shape, other: Shape, choices: Choices) -> list[Finding]:
+    one = f"one gateway has one {{}} for all its workers: {dotted(first.path)} has {{!r}}, {dotted(other.path)} {{!r}}"
+    differ: list[tuple[str, str, object, object]] = []
+    if first.backend is not other.backend:
+        differ.append(("backend", "engine", first.backend.name, other.backend.name))
+    differ.append(("model", "model", first.model, other.model))
+    differ.append(("served_model_name", "public name", first.names, other.names))
+    for fact in _GATEWAY_FACTS:
+        differ.append((fact, fact.replace("_", " "), getattr(first.pool, fact), getattr(other.pool, fact)))
+    findings = [
+        error("SMG024", dotted((*other.path, key)), one.format(what, mine, its), choices.where((*other.path, key)))
+        for key, what, mine, its in differ
+        if mine != its
+    ]
+    if first.transport != other.transport:
+        message = (
+            f"{dotted(first.path)} speaks {first.transport}, {dotted(other.path)} {other.transport}; smg 1.13.0 takes "
+            "the engine of all its workers from the first, and a zmq worker behind a grpc one for vLLM"
+        )
+        path = (*other.path, "transport")
+        findings.append(error("SMG024", dotted(path), message, choices.where(path)))
+    elif first.transport == "zmq" and first.ranks != other.ranks:
+        path = (*other.path, "engine", "data_parallel_size")
+        message = one.format("number of engines per zmq worker", first.ranks, other.ranks)
+        findings.append(error("SMG024", dotted(path), message, choices.where(path)))
+    return findings
+
+
+def gateway_filling(
+    deployment: Deployment, shapes: Sequence[Shape], urls: tuple[str, ...], choices: Choices, derived: Derivations
+) -> Filling[GatewayArgs]:
+    """Return the gateway's settings with everything filled in but the metrics port, which keeps clear of all others.
+
+    Args:
+        deployment: The deployment.
+        shapes: Its pools, which one gateway can serve together.
+        urls: The workers' URLs.
+        choices: What the operator chose.
+        derived: Takes what is filled in.
+    """
+    filling: Filling[GatewayArgs] = Filling(deployment.gateway.args, GATEWAY, choices, derived)
+    first = shapes[0]
+    filling.fill("host", "127.0.0.1", "this machine only, until somebody opens it")
+    filling.fill("port", command.DEFAULT_PORT, "smg's own, written out so that the address is known")
+    filling.fill("worker_urls", urls, "the workers of the pools", *(f"{dotted(s.path)}.port" for s in shapes))
+    filling.fill("backend", first.backend.name, "the engine of the pools", f"{dotted(first.path)}.backend")
+    if first.transport == "zmq" and first.ranks > 1:
+        source = f"{dotted(first.path)}.engine.data_parallel_size"
+        filling.fill("zmq_engine_count", first.ranks, "the engines of a worker share one socket set", source)
+    _fill_model(filling, first, choices)
+    if len(urls) == 1 and not (filling["service_discovery"] or filling["discovery_provider"]):
+        _fill_for_one_worker(filling, f"{dotted(first.path)}.replicas")
+    if first.transport == "zmq" and not filling["disable_health_check"]:
+        _fill_for_zmq(filling, f"{dotted(first.path)}.transport")
+    filling.fill("prometheus_host", "127.0.0.1", "this machine only, until somebody opens it")
+    _report_exposure(filling)
+    return filling
+
+
+def _fill_model(filling: Filling[GatewayArgs], shape: Shape, choices: Choices) -> None:
+    """Fill in the model's names, tokenizer, template and parsers.
+
+    Over headless zmq the public name exists in the gateway alone: it is the gateway's model path, and the tokenizer's
+    path then says where the files are (measured with smg 1.13.0).
+    """
+    pool, model = shape.pool, shape.model
+    source = (*shape.path, "served_model_name")
+    if shape.names:
+        name, *aliases = shape.names
+        _check_names(filling, shape.names, source, choices)
+        filling.tell("model_path", name, source)
+        if aliases:
+            filling.tell("model_alias", tuple(f"{alias}={name}" for alias in aliases), source)
+    filling.fill("model_path", model, "the model's own name is its public name", dotted((*shape.path, "model")))
+    public = filling["model_path"]
+    if public is None and model is not None:
+        filling.conflict("model_path", "without a model path the gateway takes no worker", "leave the key alone")
+    for fact, key in _GATEWAY_FACTS.items():
+        value = getattr(pool, fact)
+        if value is not None:
+            filling.tell(key, value, (*shape.path, fact))
+    if public is not None and public != model:
+        rule = "a public name does not say where the tokenizer is; the model has one"
+        filling.fill("tokenizer_path", model, rule, dotted((*shape.path, "model")))
+
+
+def _check_names(filling: Filling[Any], names: tuple[str, ...], source: Path, choices: Choices) -> None:
+    problem = ""
+    if "" in names:
+        problem = "a name can not be empty"
+    elif len(set(names)) < len(names):
+        problem = "a name stands twice"
+    elif any("=" in alias for alias in names[1:]):
+        problem = "an alias can not hold '=', which ends it on the gateway's command line"
+    if problem:
+        filling.findings.append(error("SMG006", dotted(source), problem, choices.where(source)))
+
+
+def _fill_for_one_worker(filling: Filling[GatewayArgs], source: str) -> None:
+    filling.fill("policy", "passthrough", "one worker leaves nothing to choose", source)
+    for key in ("disable_retries", "disable_circuit_breaker"):
+        filling.fill(key, True, "one worker leaves nowhere else to go", source)
+    policy = filling["policy"] or command.DEFAULT_POLICY
+    if policy != "passthrough":
+        hint = 'leave it out, or policy = "passthrough"'
+        filling.conflict("policy", f"{policy} weighs workers, and there is one", hint)
+
+
+def _fill_for_zmq(filling: Filling[GatewayArgs], source: str) -> None:
+    rule = "the first health check binds a zmq worker's sockets"
+    filling.fill("health_check_interval_secs", ZMQ_HEALTH_INTERVAL, rule, source)
+    interval = filling["health_check_interval_secs"]
+    interval = command.DEFAULT_HEALTH_INTERVAL if interval is None else interval
+    if interval > ZMQ_HEALTH_INTERVAL:
+        message = f"{rule}, so an engine may wait {interval} s before it can dial"
+        filling.conflict("health_check_interval_secs", message, f"leave it out, or set {ZMQ_HEALTH_INTERVAL}")
+
+
+def _report_exposure(filling: Filling[GatewayArgs]) -> None:
+    host = filling["host"] or command.DEFAULT_HOST
+    keys = ("api_key", "tenant_api_key", "control_plane_api_keys", "jwt_issuer")
+    if host not in ("127.0.0.1", "::1", "[::1]", "localhost") and not any(filling[key] for key in keys):
+        filling.conflict("host", f"{host} without an API key is open to the network", "set gateway.api_key")
+
+
+def fill_metrics_port(filling: Filling[GatewayArgs], taken: PortBook, *, zmq: bool) -> None:
+    """Fill in the port of the gateway's metrics: the gateway's own number above 30000, or the next that is free.
+
+    Args:
+        filling: The gateway's settings.
+        taken: The other ports of the plan.
+        zmq: Whether workers derive handshake ports.
+    """
+    gateway = filling["port"] or command.DEFAULT_PORT
+    count = len(METRICS_PORTS)
+    free = (METRICS_PORTS[(gateway + step) % count] for step in range(count))
+    port = next((port for port in free if port not in taken), None)
+    if port is not None:
+        filling.fill("prometheus_port", port, "a port that no other of the plan can take", "gateway.port")
+    chosen = filling["prometheus_port"]
+    chosen = command.DEFAULT_METRICS_PORT if chosen is None else chosen
+    if zmq and chosen in HANDSHAKE_PORTS:
+        band = f"{HANDSHAKE_PORTS.start} to {HANDSHAKE_PORTS.stop - 1}"
+        message = f"{chosen} lies among the ports that workers' handshakes take, {band}"
+        filling.conflict("prometheus_port", message, "choose a port outside, or leave the key out")

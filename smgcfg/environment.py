@@ -1,0 +1,45 @@
+"""What a plan takes from its surroundings, declared."""
+
+import os
+import sys
+
+import attrs
+
+
+@attrs.frozen(kw_only=True)
+class Environment:
+    """All that a plan takes from its surroundings.
+
+    Attributes:
+        uid: The user's number; it keeps the run directories of users apart.
+        python: The interpreter of the processes for which the deployment names none.
+        cuda_visible_devices: The variable's value, or None where it is not set.
+        xdg_runtime_dir: The variable's value, or None where it is not set.
+        tmpdir: The variable's value, or None where it is not set.
+    """
+
+    uid: int
+    python: str
+    cuda_visible_devices: str | None = None
+    xdg_runtime_dir: str | None = None
+    tmpdir: str | None = None
+
+    @classmethod
+    def current(cls) -> "Environment":
+        """Return this process's own."""
+        return cls(
+            uid=os.getuid(),
+            python=sys.executable,
+            cuda_visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
+            xdg_runtime_dir=os.environ.get("XDG_RUNTIME_DIR"),
+            tmpdir=os.environ.get("TMPDIR"),
+        )
+
+    def run_dir(self, name: str) -> str:
+        """Return the directory of a deployment's sockets.
+
+        It does not change from one launch to the next, so neither do the ports that follow from it.
+        """
+        places = (self.xdg_runtime_dir, self.tmpdir, "/tmp")
+        base = next(place for place in places if place and place.startswith("/"))
+        return f"{base.rstrip('/')}/smgcfg-{self.uid}/{name}"

@@ -1,0 +1,215 @@
+"""Where everything stands: the pools of a deployment with their ports, GPUs and sockets."""
+
+from typing import Any, Final
+
+import attrs
+
+from smgcfg.args import set_settings
+from smgcfg.backends import BACKENDS
+from smgcfg.backends._base import Backend
+from smgcfg.compose import Slot
+from smgcfg.config import FIRST_WORKER_PORT, Deployment, Pool
+from smgcfg.derive import Shape, engine_filling
+from smgcfg.endpoint import Endpoint, Transport
+from smgcfg.environment import Environment
+from smgcfg.errors import Finding, error, warning
+from smgcfg.filling import Choices, Derivations
+from smgcfg.gpus import GpuSlices, Overlap, Shortage, visible_gpus
+from smgcfg.origin import Derived
+from smgcfg.owned import in_pool, owned_findings
+from smgcfg.ports import HANDSHAKE, HIGHEST, Claim, PortBook
+from smgcfg.schema import Path, dotted
+from smgcfg.worker import socket_path_finding
+
+RUN_DIR: Final[Path] = ("launch", "run_dir")
+
+
+class Layout:
+    """Lays the pools out, in file order.
+
+    Attributes:
+        run_dir: The directory of the sockets.
+        shapes: The pools that could be understood.
+        places: The places of each of these pools' workers; none where its ports can not be.
+        book: The ports that are taken.
+        gpus: The GPUs that are taken.
+        derived: What was filled in.
+        findings: Everything found.
+    """
+
+    def __init__(self, deployment: Deployment, environment: Environment, choices: Choices) -> None:
+        self.deployment = deployment
+        self.environment = environment
+        self.choices = choices
+        self.findings: list[Finding] = []
+        self.derived: Derivations = {}
+        self.gpus = GpuSlices(visible_gpus(environment.cuda_visible_devices))
+        self.book = PortBook()
+        self.next_port = FIRST_WORKER_PORT
+        self.run_dir = self._run_dir()
+        self.shapes: list[Shape] = []
+        self.places: list[tuple[Slot, ...]] = []
+        if not deployment.pools:
+            self.findings.append(error("SMG007", "pools", "no pool; a deployment has at least one"))
+        for pool in deployment.pools:
+            backend = self._backend(pool)
+            if backend is not None:
+                self.shapes.append(self._shape(pool, backend))
+                self.places.append(self._slots(self.shapes[-1]))
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """The places of all workers."""
+        return tuple(slot for places in self.places for slot in places)
+
+    def _run_dir(self) -> str:
+        chosen = self.deployment.launch.run_dir
+        if chosen is None:
+            run_dir = self.environment.run_dir(self.deployment.name)
+            rule = "one directory for each user and deployment, the same at every launch"
+            self.derived[RUN_DIR] = (run_dir, Derived(rule, ("name", "XDG_RUNTIME_DIR", "TMPDIR")))
+            return run_dir
+        if not chosen.startswith("/"):
+            message = f"expected the absolute path of a directory, got {chosen!r}"
+            self.findings.append(error("SMG003", dotted(RUN_DIR), message, self.choices.where(RUN_DIR)))
+        return chosen.rstrip("/")
+
+    def _backend(self, pool: Pool[Any]) -> Backend[Any] | None:
+        path = ("pools", pool.name)
+        backend = BACKENDS.get(pool.backend)
+        if backend is None:
+            message = f"expected one of {', '.join(BACKENDS)}; got {pool.backend!r}"
+            where = self.choices.where((*path, "backend"))
+            self.findings.append(error("SMG004", dotted((*path, "backend")), message, where))
+        elif type(pool.engine) is not backend.args:
+            message = f"expected {backend.args.__name__}, got {type(pool.engine).__name__}"
+            self.findings.append(error("SMG003", dotted((*path, "engine")), message))
+        elif pool.transport is not None and pool.transport not in backend.transports:
+            message = f"{backend.title} speaks {', '.join(backend.transports)}; got {pool.transport!r}"
+            where = self.choices.where((*path, "transport"))
+            self.findings.append(error("SMG004", dotted((*path, "transport")), message, where))
+        else:
+            return backend
+        return None
+
+    def _shape(self, pool: Pool[Any], backend: Backend[Any]) -> Shape:
+        path: Path = ("pools", pool.name)
+        transport: Transport = pool.transport or backend.transports[0]
+        if pool.transport is None:
+            where = (*path, "transport")
+            self.derived[where] = (transport, Derived(f"what {backend.title} speaks by default"))
+        filling = engine_filling(pool, backend, transport, self.choices, self.derived)
+        engine = filling.result()
+        shape = Shape(
+            pool=pool,
+            backend=backend,
+            transport=transport,
+            engine=engine,
+            port=self._first_port(pool, path),
+            ranks=backend.ranks(engine),
+        )
+        self.findings += filling.findings
+        self.findings += owned_findings(
+            set_settings(pool.engine),
+            in_pool(backend.owned[transport], dotted((pool.name,))),
+            lambda key: dotted(filling.path(key)),
+            lambda key: self.choices.where(filling.path(key)),
+        )
+        for key, why in backend.unbuilt(engine).items():
+            self.findings.append(filling.placed(error("SMG017", key, why)))
+        # The engine's rules are about its whole command line, the owned settings included.
+        somewhere = Endpoint(transport, pool.host, min(shape.port, HIGHEST), self.run_dir)
+        whole = attrs.evolve(engine, **backend.place(somewhere))
+        self.findings += map(filling.placed, whole.findings(pool.engine_version))
+        return shape
+
+    def _first_port(self, pool: Pool[Any], path: Path) -> int:
+        port = pool.port
+        if port is None:
+            port = self.next_port
+            rule = "the first pool begins here" if port == FIRST_WORKER_PORT else "the ports go on from pool to pool"
+            where = (*path, "port")
+            self.derived[where] = (port, Derived(rule))
+        self.next_port = port + pool.replicas
+        return port
+
+    def _slots(self, shape: Shape) -> tuple[Slot, ...]:
+        """Return the places of a pool's workers; none where its ports can not be."""
+        pool = shape.pool
+        if not self._ports_fit(shape):
+            return ()
+        gpus = self._gpus(shape)
+        endpoints = [
+            Endpoint(shape.transport, pool.host, shape.port + index, self.run_dir if shape.transport == "zmq" else "")
+            for index in range(pool.replicas)
+        ]
+        too_long = socket_path_finding(endpoints[-1], dotted(RUN_DIR), "set launch.run_dir to a shorter path")
+        if too_long is not None and too_long not in self.findings:
+            self.findings.append(too_long)
+        self._claim_for_workers(shape, endpoints)
+        return tuple(
+            Slot(name=f"{pool.name}-{index}", pool=pool.name, index=index, endpoint=endpoint, gpus=names)
+            for index, (endpoint, names) in enumerate(zip(endpoints, gpus, strict=True))
+        )
+
+    def _ports_fit(self, shape: Shape) -> bool:
+        pool, path = shape.pool, (*shape.path, "port")
+        last = shape.port + pool.replicas - 1
+        if last > HIGHEST:
+            message = f"{pool.replicas} workers from port {shape.port} on would end at {last}; a port is 1 to {HIGHEST}"
+            self.findings.append(error("SMG020", dotted(path), message, self.choices.where(path)))
+            return False
+        most, why = shape.backend.most.get(shape.transport, (HIGHEST, ""))
+        if pool.replicas > most:
+            path = (*shape.path, "replicas")
+            message = f"at most {most} {shape.transport} workers in one pool, got {pool.replicas}: {why}"
+            hint = f"make a second pool, its port at least {most} away from this one's last"
+            self.findings.append(error("SMG020", dotted(path), message, self.choices.where(path), hint))
+            return False
+        return True
+
+    def _gpus(self, shape: Shape) -> list[tuple[str, ...]]:
+        pool, path = shape.pool, (*shape.path, "gpus")
+        uses = shape.backend.gpus(shape.engine)
+        each = uses if pool.gpus_per_replica is None else pool.gpus_per_replica
+        if each and each != uses:
+            chosen = (*shape.path, "gpus_per_replica")
+            message = f"{each}, but with its settings the engine uses {uses}"
+            self.findings.append(warning("SMG025", dotted(chosen), message, self.choices.where(chosen)))
+        taken = self.gpus.take(pool.name, pool.replicas, each, pool.gpus)
+        if isinstance(taken, list):
+            names = tuple(name for names in taken for name in names)
+            if pool.gpus is None and names:
+                known = self.environment.cuda_visible_devices is not None
+                rule = "the next of CUDA_VISIBLE_DEVICES" if known else "counted from 0, pool after pool"
+                self.derived[path] = (names, Derived(rule))
+            return taken
+        where = self.choices.where(path) or self.choices.where((*shape.path, "replicas"))
+        self.findings.append(error("SMG023", dotted(path), _gpu_message(pool.replicas, each, taken), where))
+        return [()] * pool.replicas
+
+    def _claim_for_workers(self, shape: Shape, endpoints: list[Endpoint]) -> None:
+        owned = shape.backend.owned[shape.transport]
+        own_path = (*shape.path, "port")
+        own_key, own_where = dotted(own_path), self.choices.where(own_path)
+        group = dotted(shape.path)
+        for index, endpoint in enumerate(endpoints):
+            name = f"{shape.pool.name}-{index}"
+            self.book.claim(endpoint.port, Claim(name, "worker", group, own_key, own_where))
+            if endpoint.handshake is not None:
+                self.book.claim(endpoint.handshake, Claim(name, HANDSHAKE, group, own_key, own_where))
+            for key, port in shape.backend.ports(shape.engine, endpoint).items():
+                if key in owned and port.number != endpoint.port:
+                    self.book.claim(port.number, Claim(name, port.use, group, own_key, own_where))
+                elif key not in owned:
+                    path = (*shape.path, "engine", key)
+                    self.book.claim(port.number, Claim(name, port.use, group, dotted(path), self.choices.where(path)))
+
+
+def _gpu_message(workers: int, each: int, why: Shortage | Overlap) -> str:
+    if isinstance(why, Overlap):
+        return f"GPU {why.gpu} is taken by {dotted(('pools', why.pool))} already"
+    need = f"{workers} worker{'s' * (workers != 1)} of {each} GPU{'s' * (each != 1)} need {why.need}"
+    if not why.source:
+        return f"{need}: more than any machine has"
+    return f"{need}; {why.source} has {why.left} for them"

@@ -1,0 +1,138 @@
+"""From a deployment to a plan: which process runs where, with which words. Pure: the same inputs, the same bytes."""
+
+import attrs
+
+from smgcfg.args import set_settings
+from smgcfg.compose import Slot, gateway_process, surroundings, worker_processes
+from smgcfg.config import Deployment
+from smgcfg.derive import GATEWAY, Shape, fill_metrics_port, gateway_filling, together
+from smgcfg.environment import Environment as Environment
+from smgcfg.errors import Finding, errors_in
+from smgcfg.filling import Choices, Derivations, Filling
+from smgcfg.gateway import GatewayArgs, command
+from smgcfg.layout import Layout
+from smgcfg.origin import Origin
+from smgcfg.overlay import Overlay
+from smgcfg.owned import owned_findings
+from smgcfg.placeholders import OF_GATEWAY, OF_WORKER
+from smgcfg.ports import Claim
+from smgcfg.process import LaunchSettings, Plan, Port
+from smgcfg.schema import Path, dotted
+
+
+@attrs.frozen(kw_only=True)
+class Planned:
+    """A plan, and how it came about.
+
+    Attributes:
+        deployment: What was planned.
+        plan: The plan; None when a finding is an error.
+        findings: Everything found, errors and warnings.
+        derived: What was filled in: per path the value, and the rule with its inputs.
+        shapes: The pools, with the engine settings filled in.
+        slots: The places of the workers, in file order.
+        gpus_used: How many GPUs the workers see.
+        gpus_total: How many GPUs are named; None where they are merely counted from 0.
+        choices: What the operator chose.
+    """
+
+    deployment: Deployment
+    plan: Plan | None
+    findings: tuple[Finding, ...]
+    derived: Derivations
+    shapes: tuple[Shape, ...]
+    slots: tuple[Slot, ...]
+    gpus_used: int
+    gpus_total: int | None
+    choices: Choices
+
+    def origin(self, path: Path) -> Origin | None:
+        """Return where the value at a path comes from, or None where it is a default or not known."""
+        return self.derived[path][1] if path in self.derived else self.choices.where(path)
+
+
+def plan(
+    deployment: Deployment, environment: Environment | None = None, *, overlay: Overlay[Path] | None = None
+) -> Planned:
+    """Plan a deployment. Nothing is started, read or probed.
+
+    Args:
+        deployment: The deployment.
+        environment: What to plan for; by default this process's own.
+        overlay: Where each value was chosen, for messages, and what was chosen not to be passed.
+
+    Returns:
+        The plan with all findings; no plan when one of them is an error.
+    """
+    layout = Layout(deployment, environment or Environment.current(), Choices(overlay))
+    made = _made(layout) if layout.shapes else None
+    return Planned(
+        deployment=deployment,
+        plan=made,
+        findings=tuple(layout.findings),
+        derived=layout.derived,
+        shapes=tuple(layout.shapes),
+        slots=layout.slots,
+        gpus_used=layout.gpus.used,
+        gpus_total=layout.gpus.total,
+        choices=layout.choices,
+    )
+
+
+def _made(layout: Layout) -> Plan | None:
+    """Return the plan, or None when a finding is an error."""
+    deployment, choices, findings = layout.deployment, layout.choices, layout.findings
+    findings += together(layout.shapes, choices)
+    filling = _gateway(layout)
+    args = filling.result()
+    key = command.workers_key(args)
+    if isinstance(key, Finding):
+        findings.append(filling.placed(key))
+    findings += layout.book.findings()
+    around = [surroundings(shape.pool, OF_WORKER, shape.path, choices, findings) for shape in layout.shapes]
+    around_gateway = surroundings(deployment.gateway, OF_GATEWAY, GATEWAY, choices, findings)
+    if isinstance(key, Finding) or errors_in(findings):
+        return None
+    python = layout.environment.python
+    return Plan(
+        name=deployment.name,
+        run_dir=layout.run_dir,
+        url=command.gateway_url(args),
+        model=args.model_path or "",
+        gateway=gateway_process(deployment.gateway, args, layout.slots, around_gateway, layout.run_dir, python),
+        workers=tuple(
+            worker
+            for shape, slots, words in zip(layout.shapes, layout.places, around, strict=True)
+            for worker in worker_processes(shape, slots, words, python)
+        ),
+        settings=LaunchSettings(grace=deployment.launch.grace),
+        api_key=key,
+    )
+
+
+def _gateway(layout: Layout) -> Filling[GatewayArgs]:
+    """Return the gateway's settings with everything filled in."""
+    deployment, choices, findings = layout.deployment, layout.choices, layout.findings
+    findings += owned_findings(
+        set_settings(deployment.gateway.args),
+        command.OWNED,
+        lambda key: dotted((*GATEWAY, key)),
+        lambda key: choices.where((*GATEWAY, key)),
+    )
+    urls = tuple(slot.endpoint.url for slot in layout.slots)
+    filling = gateway_filling(deployment, layout.shapes, urls, choices, layout.derived)
+
+    def claim(key: str, port: Port) -> None:
+        path = filling.path(key)
+        layout.book.claim(port.number, Claim("the gateway", port.use, "gateway", dotted(path), choices.where(path)))
+
+    for key, port in command.gateway_ports(filling.result()).items():
+        if key != command.METRICS:
+            claim(key, port)
+    # The metrics take whatever port is left, so they come last.
+    fill_metrics_port(filling, layout.book, zmq=layout.shapes[0].transport == "zmq")
+    args = filling.result()
+    claim(command.METRICS, command.gateway_ports(args)[command.METRICS])
+    findings += filling.findings
+    findings += map(filling.placed, args.findings(deployment.gateway.version))
+    return filling
