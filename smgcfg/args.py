@@ -135,8 +135,8 @@ class Args:
         Raises:
             ConfigError: Every problem found.
         """
-        chosen = self.layer(choices)
-        return attrs.evolve(self, **{key: None if value is UNSET else value for key, (value, _) in chosen.items()})
+        changes: Any = {key: None if value is UNSET else value for key, (value, _) in self.layer(choices).items()}
+        return attrs.evolve(self, **changes)
 
     # --- writing ---
 

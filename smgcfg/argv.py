@@ -5,19 +5,15 @@ The dialect is that of Python's argparse as the engines use it (measured against
 a space is a value, `--` ends the flags. One optional positional word, the model, is read where a class has one.
 """
 
-import re
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import attrs
 
-from smgcfg.codec import Refused, check, expected, read_word, shown
+from smgcfg.codec import NEGATIVE_NUMBER, Refused, check, expected, read_word, shown
 from smgcfg.errors import Finding, error, warning
 from smgcfg.flags import FlagSpec, spec_of, spelling_table
 from smgcfg.origin import FromArgv
-
-#: What argparse takes for a negative number, hence for a value, in a parser without such options.
-_NEGATIVE_NUMBER: Final = re.compile(r"^-\d+$|^-\d*\.\d+$")
 
 Unknown = Literal["error", "extra"]
 
@@ -125,7 +121,7 @@ class _Reader:
         if glued and (name in self.table or self._negation(name) is not None):
             return True
         # argparse takes any word in "-h" for its own help flag, before it looks for numbers and spaces.
-        return token[1] == "h" or not (_NEGATIVE_NUMBER.match(token) or " " in token)
+        return token[1] == "h" or not (NEGATIVE_NUMBER.match(token) or " " in token)
 
     def _take(self, at: int, end: int, most: int) -> list[str]:
         """Return up to `most` words behind the flag at `at` that are values."""

@@ -4,6 +4,7 @@ Every function raises `Refused` with a message in the style "expected ..., got .
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -13,6 +14,9 @@ from smgcfg.json_value import Json
 #: The words that the engine reads as true and false where a switch takes a value (TokenSpeed 0.1.1 `str_to_bool`).
 TRUE_WORDS: Final = ("1", "true", "yes", "on")
 FALSE_WORDS: Final = ("0", "false", "no", "off")
+
+#: What argparse (CPython 3.11) takes for a negative number, hence for a value, in a parser without such options.
+NEGATIVE_NUMBER: Final = re.compile(r"^-\d+$|^-\d*\.\d+$")
 
 _TYPE_NAMES: Final = {int: "an integer", float: "a number", str: "text", bool: "true or false", Json: "a JSON object"}
 
@@ -152,8 +156,8 @@ def _group(spec: FlagSpec, group: object) -> tuple[Any, ...]:
     if not isinstance(group, list | tuple) or not group:
         raise Refused("SMG003", f"expected a list of non-empty lists, got {shown(spec, group)} inside")
     items = tuple(_spellable(spec, _checked_item(spec, _native(spec, item))) for item in group)
-    if len(items) > 1 and any(word(item).startswith("-") for item in items):
-        raise Refused("SMG006", "an item that begins with a dash has no spelling beside others in one group")
+    if len(items) > 1 and not all(stands_alone(word(item)) for item in items):
+        raise Refused("SMG006", "an item that reads as a flag has no spelling beside others in one group")
     return items
 
 
@@ -248,6 +252,11 @@ def _spellable(spec: FlagSpec, value: Any) -> Any:
 # --- writing -----------------------------------------------------------------------------------------------------
 
 
+def stands_alone(text: str) -> bool:
+    """Whether argparse takes a word for a value wherever it stands: no dash, "-" itself, or a negative number."""
+    return not text.startswith("-") or text == "-" or NEGATIVE_NUMBER.match(text) is not None
+
+
 def word(value: object) -> str:
     """Return one item as one word of a command line."""
     return value if isinstance(value, str) else repr(value) if isinstance(value, float) else str(value)
@@ -298,8 +307,8 @@ def _with_value(name: str, text: str) -> list[str]:
 
 def _with_items(name: str, items: tuple[Any, ...], spec: FlagSpec) -> list[str]:
     texts = [word(item) for item in items]
-    if any(text.startswith("-") for text in texts) and (spec.extends or len(texts) == 1):
-        # Only `--flag=-x` carries every leading dash, and it carries one item: the flag is repeated where that adds.
-        # (Elsewhere lists hold integers, and a plain negative integer reads as a value.)
+    if not all(map(stands_alone, texts)) and (spec.extends or len(texts) == 1):
+        # Only `--flag=-x` carries such an item, and it carries one: the flag is repeated where that adds.
+        # (Elsewhere lists hold integers, and every integer stands alone.)
         return [f"{name}={text}" for text in texts]
     return [name, *texts]

@@ -34,6 +34,7 @@ REFUSED_HERE: Final = {
     "the text '--'": "a positional '--' is taken by the parser, but no flag can carry it",
     "lone surrogate": "no process can be started with it",
     "NUL character": "no process can be started with it",
+    "reads as a flag": "a group item such as '--x y' is a value for argparse only as long as no flag is so called",
     "is no setting": "-h and --help print the help and leave",
     "not allowed together with the positional": "TokenSpeed refuses it after parsing (from_cli_args)",
     "not allowed together with --model": "TokenSpeed refuses it after parsing (from_cli_args)",

@@ -7,12 +7,18 @@ from typing import NoReturn
 
 import attrs
 
-from smgcfg.errors import ConfigError, Finding, error
+from smgcfg.config import Deployment
+from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.load import EngineFlags, Loaded, load_sources
+from smgcfg.plan import Planned
 from smgcfg.sources.overrides import Override
 
 #: The options of a deployment without a file, and the key of pool `main` that each sets.
 _SHORT = {"backend": "backend", "model": "model", "replicas": "replicas", "gpus": "gpus", "port": "port"}
+
+
+#: What the plan finds about single settings, whatever else could not be read.
+_OF_SETTINGS = frozenset({"SMG005", "SMG007", "SMG008", "SMG012", "SMG013", "SMG014", "SMG016"})
 
 
 class Parser(argparse.ArgumentParser):
@@ -111,6 +117,42 @@ def read_deployment(words: Words, argv: Sequence[str]) -> Loaded:
     files = _read_files(options.files)
     base = [Override("set", f"pools.main.{_SHORT[name]}={value}", _index(argv, name)) for name, value in short]
     return load_sources(files, base=base, overrides=words.overrides, engine_flags=words.engine)
+
+
+def all_findings(loaded: Loaded, planned: Planned | None) -> list[Finding]:
+    """Return what loading and planning found, as one report.
+
+    When a key could not be read, the plan was made without it: then only what it says of other settings counts, and
+    not what it concludes about ports, GPUs and the like.
+    """
+    findings = list(loaded.findings)
+    if planned is None:
+        return findings
+    if not errors_in(loaded.findings):
+        return [*findings, *planned.findings]
+    reported = {finding.key for finding in loaded.findings}
+    return [*findings, *(f for f in planned.findings if f.code in _OF_SETTINGS and f.key not in reported)]
+
+
+def save(path: str, deployment: Deployment) -> None:
+    """Write a deployment as a file.
+
+    Args:
+        path: The file; it must not exist, so that nothing is lost.
+        deployment: The deployment.
+
+    Raises:
+        ConfigError: The file exists, or can not be written.
+    """
+    from smgcfg.toml_write import deployment_text
+
+    text = deployment_text(deployment)
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as problem:
+        reason = "it exists; choose another name" if isinstance(problem, FileExistsError) else problem.strerror
+        raise ConfigError([error("SMG001", "--save", f"{path!r} can not be written: {reason}")]) from None
 
 
 def parser_hint() -> str:

@@ -1,0 +1,83 @@
+"""`smgcfg plan`: show what a deployment would start, and start nothing."""
+
+import sys
+from collections.abc import Sequence
+
+import attrs
+
+from smgcfg.cli.sources import Parser, add_source_options, all_findings, read_deployment, save, take_apart
+from smgcfg.environment import Environment
+from smgcfg.errors import ConfigError, Finding, errors_in
+from smgcfg.plan import Planned, plan
+
+_USAGE = "smgcfg plan FILE... [--set PATH=VALUE] [--unset PATH] [--commands | --json] [--host] [-- ENGINE FLAGS]"
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run the command.
+
+    Args:
+        argv: The words behind the program's name, "plan" first.
+
+    Returns:
+        0, or 2 when a finding is an error.
+    """
+    words = take_apart(_parser(), argv)
+    options = words.options
+    loaded = read_deployment(words, argv)
+    planned = None
+    if loaded.deployment is not None:
+        deployment, environment = loaded.deployment, Environment.current()
+        if options.stand_in:
+            from smgcfg.standin.deploy import with_standins
+
+            deployment = with_standins(deployment, environment)
+            environment = attrs.evolve(environment, cuda_visible_devices=None)
+        planned = plan(deployment, environment, overlay=loaded.overlay)
+    findings = all_findings(loaded, planned)
+    if options.host and planned is not None and planned.plan is not None:
+        from smgcfg.launch.host import host_findings
+
+        findings += host_findings(planned.plan)
+    failed = bool(errors_in(findings))
+    if options.json:
+        _print_json(planned, findings, show_secrets=options.show_secrets)
+        return 2 if failed else 0
+    if failed or planned is None or planned.plan is None:
+        raise ConfigError(findings)
+    if options.save is not None and loaded.deployment is not None:
+        save(options.save, loaded.deployment)
+    _print(attrs.evolve(planned, findings=tuple(findings)), commands=options.commands)
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser("plan", "Show what a deployment would start, and start nothing.", _USAGE)
+    add_source_options(parser)
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--commands", action="store_true", help="lines to paste into a shell")
+    shape.add_argument("--json", action="store_true", help="everything, for programs")
+    parser.add_argument("--show-secrets", action="store_true", help="with --json: secrets as they are")
+    parser.add_argument("--host", action="store_true", help="also check this machine: ports, run directory, programs")
+    parser.add_argument("--stand-in", action="store_true", help="plan CPU stand-ins in place of the engines")
+    return parser
+
+
+def _print(planned: Planned, *, commands: bool) -> None:
+    from smgcfg.cli import render_plan
+    from smgcfg.cli.report import count, lines
+
+    assert planned.plan is not None
+    if not commands:
+        print(render_plan.short_form(planned, planned.plan))
+        return
+    print(render_plan.commands(planned.plan))
+    if planned.findings:
+        print("\n".join([*lines(planned.findings), count(planned.findings)]), file=sys.stderr)
+
+
+def _print_json(planned: Planned | None, findings: list[Finding], *, show_secrets: bool) -> None:
+    from smgcfg.cli import render_plan
+
+    usable = planned is not None and planned.plan is not None and not errors_in(findings)
+    print(render_plan.document_text(planned if usable else None, findings, show_secrets=show_secrets))
