@@ -10,6 +10,7 @@ from smgcfg.backends.tokenspeed.args_memory import MemorySettings
 from smgcfg.backends.tokenspeed.args_model import ModelSettings
 from smgcfg.backends.tokenspeed.args_parallel import ParallelSettings
 from smgcfg.backends.tokenspeed.args_serving import ServingSettings
+from smgcfg.errors import Finding
 from smgcfg.groups import gathered
 
 
@@ -24,3 +25,8 @@ class TokenspeedArgs(ModelSettings, ServingSettings, MemorySettings, ParallelSet
     """
 
     positional: ClassVar[str] = "model"
+
+    def findings(self, version: str | None = None) -> list[Finding]:
+        from smgcfg.backends.tokenspeed.rules import findings
+
+        return findings(self, version)
