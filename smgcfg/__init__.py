@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from smgcfg.config import Gateway as Gateway
     from smgcfg.config import Launch as Launch
     from smgcfg.config import Pool as Pool
-    from smgcfg.converter import converter as converter
+    from smgcfg.conversion import converter as converter
     from smgcfg.errors import ConfigError as ConfigError
     from smgcfg.errors import Finding as Finding
     from smgcfg.errors import LaunchError as LaunchError
     from smgcfg.errors import SmgcfgError as SmgcfgError
     from smgcfg.gateway.args import GatewayArgs as GatewayArgs
     from smgcfg.json_value import Json as Json
-    from smgcfg.load import load as load
+    from smgcfg.loading import load as load
     from smgcfg.overlay import UNSET as UNSET
     from smgcfg.overlay import Layer as Layer
     from smgcfg.plan import Environment as Environment
@@ -46,8 +46,8 @@ _HOMES = {
     "SmgcfgError": "errors",
     "TokenspeedArgs": "backends.tokenspeed.args",
     "UNSET": "overlay",
-    "converter": "converter",
-    "load": "load",
+    "converter": "conversion",
+    "load": "loading",
     "plan": "plan",
     "worker_command": "worker",
     "worker_url": "worker",

@@ -9,7 +9,7 @@ import attrs
 
 from smgcfg.config import Deployment
 from smgcfg.errors import ConfigError, Finding, error, errors_in
-from smgcfg.load import EngineFlags, Loaded, load_sources
+from smgcfg.loading import EngineFlags, Loaded, load_sources
 from smgcfg.plan import Planned
 from smgcfg.sources.overrides import Override
 

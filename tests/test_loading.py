@@ -12,7 +12,7 @@ from smgcfg.args import set_settings
 from smgcfg.errors import Finding
 from smgcfg.flags import specs_of
 from smgcfg.gateway.args import GatewayArgs
-from smgcfg.load import EngineFlags, Loaded, load_sources
+from smgcfg.loading import EngineFlags, Loaded, load_sources
 from smgcfg.origin import FromArgv, FromFile
 from smgcfg.sources.overrides import Override, read_path
 from smgcfg.testing import strategies
