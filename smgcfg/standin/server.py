@@ -142,6 +142,7 @@ class Server:
             links = [Link(rank, self._context, endpoint) for rank in ranks]
             self._log(f"dialling the gateway at {endpoint} as {_engines(ranks)}")
             self._serve(links)
+            self._log(f"ending on {self._stop.signal}")
         except HandshakeError as exc:
             self._log(str(exc))
             return 1
@@ -202,10 +203,11 @@ class Server:
 
     def _say_goodbye(self) -> None:
         """Send one death notice for all ranks, which share the socket: a second one could hit the next engine."""
+        linger = 0
         if self._output is not None:
             self._output.send(wire.ENGINE_CORE_DEAD)
-        self._log(f"ending, signal {self._stop.signal}")
-        self._context.destroy(linger=_LINGER_MS)
+            linger = _LINGER_MS
+        self._context.destroy(linger=linger)
 
     def _ready_response(self, rank: Rank) -> wire.ReadyResponse:
         settings = self._settings

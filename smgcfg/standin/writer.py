@@ -17,6 +17,7 @@ _LOWER = tuple(string.ascii_lowercase.encode())
 _DIGITS = frozenset(string.digits.encode())
 _SPACE = ord(" ")
 _QUOTE = ord('"')
+_MINUS = ord("-")
 
 #: Fewest and most tokens of a free answer that ends by itself
 _FREE_LENGTHS = (24, 96)
@@ -33,6 +34,7 @@ _MOST_CHOICES = 48
 _END = frozenset({EOS_ID})
 _LETTERS = frozenset(string.ascii_letters.encode())
 _SENTENCE = frozenset(b" .,;:!?") | _LETTERS | _DIGITS
+_ZERO = frozenset(b"0")
 _EXPONENT = frozenset(b"eE")
 _PRINTABLE = frozenset(range(_SPACE + 1, 0x7F))
 
@@ -137,16 +139,23 @@ class ConstrainedWriter:
 
     def _preferred(self, allowed: frozenset[int], position: int, limit: int) -> frozenset[int]:
         in_text = allowed.issuperset(_LOWER)
-        # A free exponent would soon be beyond every float.
-        sane = allowed - _EXPONENT if allowed & _DIGITS and not in_text else allowed
+        if not in_text:
+            allowed = self._without_odd_numbers(allowed)
         if self._choices > _MOST_CHOICES or position >= limit // 2:
             # What closes JSON may lead nowhere in a regex, so every now and then all the others get their chance.
             detour = EOS_ID not in allowed and self._rng.random() < _DETOUR_CHANCE
-            return sane if detour else _closing(allowed, in_text)
+            return allowed if detour else _closing(allowed, in_text)
         empty = in_text and self._last == _QUOTE  # an empty string is dull
         if not empty and self._rng.random() < _CLOSE_CHANCE:
             return _closing(allowed, in_text)
-        return frozenset(_LOWER) if in_text else sane & _PRINTABLE or sane
+        return frozenset(_LOWER) if in_text else allowed & _PRINTABLE or allowed
+
+    def _without_odd_numbers(self, allowed: frozenset[int]) -> frozenset[int]:
+        """Leave out what is JSON but troubles its readers: exponents beyond every float, and minus zero."""
+        odd = _EXPONENT if allowed & _DIGITS else frozenset[int]()
+        if self._last == _MINUS:
+            odd |= _ZERO
+        return allowed - odd or allowed
 
 
 def _closing(allowed: frozenset[int], in_text: bool) -> frozenset[int]:

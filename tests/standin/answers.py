@@ -12,12 +12,17 @@ from smgcfg.standin.writer import ConstrainedWriter
 LIBRARY = GrammarLibrary()
 
 
+class Unfinished(AssertionError):
+    """An answer did not end by itself."""
+
+
 def answer(kind: str, text: str, seed: int = 0, limit: int = 4000) -> str:
     """Write one constrained answer to its end, and fail when it does not end by itself."""
     writer = ConstrainedWriter(random.Random(seed), LIBRARY.start(Constraint(kind, text)))
     tokens: list[int] = []
     while not tokens or tokens[-1] != EOS_ID:
-        assert len(tokens) < limit, bytes(tokens).decode(errors="replace")
+        if len(tokens) >= limit:
+            raise Unfinished(bytes(tokens).decode(errors="replace"))
         tokens += writer.more(len(tokens), limit)
     return bytes(tokens[:-1]).decode()
 

@@ -5,9 +5,9 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from standin.answers import accepts, answer
 
 from smgcfg.standin import ebnf
-from standin.answers import accepts, answer
 
 LETTERS = 'abx-\n"é/'
 

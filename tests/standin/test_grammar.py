@@ -6,11 +6,11 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from standin.answers import LIBRARY, accepts, answer
+from standin.schemas import Schema, schemas, valid
 
 from smgcfg.standin.grammar import Constraint, GrammarError, constraints_of
 from smgcfg.standin.wire import SamplingParams
-from standin.answers import LIBRARY, accepts, answer
-from standin.schemas import Schema, schemas, valid
 
 
 @given(schemas(), st.integers(0, 99))
