@@ -101,7 +101,7 @@ def needs(
 def _demand(key: str, values: tuple[Any, ...]) -> str:
     if values in (ANYTHING, (True,)):
         return f"needs {flag_of(key)}"
-    if values == (False,):
+    if values in ((False,), (None,)):
         return f"excludes {flag_of(key)}"
     named = " or ".join(str(value) for value in values if value is not None)
     return f"needs {flag_of(key)} {named}" + (", or none given" if None in values else "")

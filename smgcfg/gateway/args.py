@@ -3,6 +3,7 @@
 import attrs
 
 from smgcfg.args import Args
+from smgcfg.errors import Finding
 from smgcfg.gateway.args_models import ModelSettings
 from smgcfg.gateway.args_routing import RoutingSettings
 from smgcfg.gateway.args_serving import ServingSettings
@@ -18,3 +19,8 @@ class GatewayArgs(ServingSettings, RoutingSettings, WorkerSettings, ModelSetting
 
     `None` means "not passed; the gateway decides". Nothing is set by itself: the plan derives what the workers need.
     """
+
+    def findings(self, version: str | None = None) -> list[Finding]:
+        from smgcfg.gateway.rules import findings
+
+        return findings(self, version)
