@@ -12,6 +12,21 @@ from smgcfg.process import Port
 A = TypeVar("A", bound=Args)
 
 
+@attrs.frozen
+class Promise:
+    """Something the API promises that only holds with the right engine setting.
+
+    Attributes:
+        what: What is promised, in the API's words.
+        key: The engine's setting.
+        kept: Whether a value of it keeps the promise.
+    """
+
+    what: str
+    key: str
+    kept: Callable[[Any], bool]
+
+
 @attrs.frozen(kw_only=True)
 class Backend(Generic[A]):
     """One engine.
@@ -19,6 +34,7 @@ class Backend(Generic[A]):
     Attributes:
         name: The word after `backend =`.
         title: The engine's own name, for messages.
+        distribution: The package that brings it.
         args: The class of its settings.
         transports: The transports it speaks, the default one first.
         module: Per transport the module that `PYTHON -m` runs.
@@ -33,12 +49,15 @@ class Backend(Generic[A]):
         ranks: How many engines one worker puts on one socket set.
         most: Per transport the largest number of workers whose ports can follow each other, and why; absent where
             there is no such limit.
+        summary: How one worker is spread over its GPUs, in a few words.
+        promises: What the API promises and the engine's settings decide.
         unbuilt: What smgcfg can not launch yet: per setting the reason.
         versions: The shipped versions, oldest first.
     """
 
     name: str
     title: str
+    distribution: str
     args: type[A]
     transports: tuple[Transport, ...]
     module: Mapping[Transport, str]
@@ -51,5 +70,7 @@ class Backend(Generic[A]):
     gpus: Callable[[A], int]
     ranks: Callable[[A], int]
     most: Mapping[Transport, tuple[int, str]]
+    summary: Callable[[A], str]
+    promises: tuple[Promise, ...]
     unbuilt: Callable[[A], Mapping[str, str]]
     versions: tuple[str, ...]

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 
 import attrs
 
-from smgcfg.cli.sources import Parser, add_source_options, all_findings, read_deployment, save, take_apart
-from smgcfg.environment import Environment
+from smgcfg.cli.sources import Parser, add_source_options, review, save, take_apart
 from smgcfg.errors import ConfigError, Finding, errors_in
-from smgcfg.plan import Planned, plan
+from smgcfg.plan import Planned
 
 _USAGE = "smgcfg plan FILE... [--set PATH=VALUE] [--unset PATH] [--commands | --json] [--host] [-- ENGINE FLAGS]"
 
@@ -24,17 +23,8 @@ def run(argv: Sequence[str]) -> int:
     """
     words = take_apart(_parser(), argv)
     options = words.options
-    loaded = read_deployment(words, argv)
-    planned = None
-    if loaded.deployment is not None:
-        deployment, environment = loaded.deployment, Environment.current()
-        if options.stand_in:
-            from smgcfg.standin.deploy import with_standins
-
-            deployment = with_standins(deployment, environment)
-            environment = attrs.evolve(environment, cuda_visible_devices=None)
-        planned = plan(deployment, environment, overlay=loaded.overlay)
-    findings = all_findings(loaded, planned)
+    reviewed = review(words, argv, host=options.host)
+    planned, findings = reviewed.planned, list(reviewed.findings)
     if options.host and planned is not None and planned.plan is not None:
         from smgcfg.launch.host import host_findings
 
@@ -45,8 +35,8 @@ def run(argv: Sequence[str]) -> int:
         return 2 if failed else 0
     if failed or planned is None or planned.plan is None:
         raise ConfigError(findings)
-    if options.save is not None and loaded.deployment is not None:
-        save(options.save, loaded.deployment)
+    if options.save is not None and reviewed.chosen is not None:
+        save(options.save, reviewed.chosen)
     _print(attrs.evolve(planned, findings=tuple(findings)), commands=options.commands)
     return 0
 
@@ -59,7 +49,6 @@ def _parser() -> Parser:
     shape.add_argument("--json", action="store_true", help="everything, for programs")
     parser.add_argument("--show-secrets", action="store_true", help="with --json: secrets as they are")
     parser.add_argument("--host", action="store_true", help="also check this machine: ports, run directory, programs")
-    parser.add_argument("--stand-in", action="store_true", help="plan CPU stand-ins in place of the engines")
     return parser
 
 

@@ -3,14 +3,10 @@
 import sys
 from collections.abc import Sequence
 
-import attrs
-
 from smgcfg.cli.report import count, lines
-from smgcfg.cli.sources import Parser, add_source_options, all_findings, read_deployment, save, take_apart
-from smgcfg.config import Deployment
+from smgcfg.cli.sources import Parser, add_source_options, review, save, take_apart
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, errors_in
-from smgcfg.plan import plan
 
 _USAGE = "smgcfg serve FILE... [--set PATH=VALUE] [--unset PATH] [--stand-in] [-- ENGINE FLAGS]"
 
@@ -35,36 +31,31 @@ def run(argv: Sequence[str]) -> int:
         return 2
     parser = Parser("serve", "Start a deployment, watch it until it is told to stop, stop it cleanly.", _USAGE)
     add_source_options(parser)
-    parser.add_argument("--stand-in", action="store_true", help="run CPU stand-ins in place of the engines")
     words = take_apart(parser, argv)
-    loaded = read_deployment(words, argv)
-    environment = Environment.current()
-    deployment = loaded.deployment
-    if deployment is not None and words.options.stand_in and not errors_in(loaded.findings):
-        deployment, environment = _with_standins(deployment, environment)
-    planned = None if deployment is None else plan(deployment, environment, overlay=loaded.overlay)
-    findings = all_findings(loaded, planned)
+    options = words.options
+    if options.stand_in:
+        _check_extra()
+    reviewed = review(words, argv, host=True)
+    planned, findings = reviewed.planned, reviewed.findings
     if planned is None or planned.plan is None or errors_in(findings):
         raise ConfigError(findings)
     if findings:
         print("\n".join([*lines(findings), count(findings)]), file=sys.stderr)
-    if words.options.save is not None and loaded.deployment is not None:
-        save(words.options.save, loaded.deployment)
-    if words.options.stand_in:
-        _write_model(environment)
+    if options.save is not None and reviewed.chosen is not None:
+        save(options.save, reviewed.chosen)
+    if options.stand_in:
+        _write_model(reviewed.environment)
     from smgcfg.launch.run import serve
 
     return serve(planned.plan)
 
 
-def _with_standins(deployment: Deployment, environment: Environment) -> tuple[Deployment, Environment]:
-    from smgcfg.standin.deploy import missing_extra, with_standins
+def _check_extra() -> None:
+    from smgcfg.standin.deploy import missing_extra
 
     missing = missing_extra()
     if missing is not None:
         raise ConfigError([missing])
-    # No GPU is asked for, so none has to be visible.
-    return with_standins(deployment, environment), attrs.evolve(environment, cuda_visible_devices=None)
 
 
 def _write_model(environment: Environment) -> None:

@@ -8,9 +8,10 @@ from typing import NoReturn
 import attrs
 
 from smgcfg.config import Deployment
+from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.loading import EngineFlags, Loaded, load_sources
-from smgcfg.plan import Planned
+from smgcfg.plan import Planned, plan
 from smgcfg.sources.overrides import Override
 
 #: The options of a deployment without a file, and the key of pool `main` that each sets.
@@ -53,6 +54,7 @@ def add_source_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", metavar="PATH=VALUE", help="set one key on top of the files; may be repeated")
     parser.add_argument("--unset", metavar="PATH", help="do not pass this setting; may be repeated")
     parser.add_argument("--pool", metavar="NAME", help="the pool that the engine flags behind -- are for")
+    parser.add_argument("--stand-in", action="store_true", help="CPU stand-ins in place of the engines")
     alone = parser.add_argument_group("without a file: one pool, named main")
     alone.add_argument("--backend", metavar="NAME", help="the engine: tokenspeed")
     alone.add_argument("--model", metavar="MODEL", help="a path or a name the engine can fetch")
@@ -180,3 +182,52 @@ def _read_files(paths: Sequence[str]) -> list[tuple[str, bytes]]:
     if findings:
         raise ConfigError(findings)
     return files
+
+
+@attrs.frozen
+class Reviewed:
+    """A deployment that was read and planned.
+
+    Attributes:
+        chosen: The deployment as the sources say it.
+        planned: The plan for it; None when there was nothing to plan.
+        findings: Everything found, by all stages.
+        environment: What was planned for.
+    """
+
+    chosen: Deployment | None
+    planned: Planned | None
+    findings: tuple[Finding, ...]
+    environment: Environment
+
+
+def review(words: Words, argv: Sequence[str], *, host: bool) -> Reviewed:
+    """Read a deployment and plan it.
+
+    Args:
+        words: The command line, taken apart.
+        argv: The same as it was, for argument numbers.
+        host: Also look at the machine: which versions are installed.
+
+    Raises:
+        ConfigError: A file can not be read, or options that exclude each other.
+    """
+    loaded = read_deployment(words, argv)
+    environment = Environment.current()
+    deployment = loaded.deployment
+    if deployment is None:
+        return Reviewed(None, None, loaded.findings, environment)
+    found: list[Finding] = []
+    if words.options.stand_in:
+        from smgcfg.standin.deploy import with_standins
+
+        deployment = with_standins(deployment, environment)
+        # No GPU is asked for, so none has to be visible.
+        environment = attrs.evolve(environment, cuda_visible_devices=None)
+    if host and not errors_in(loaded.findings):
+        # Imported here: only a look at the machine needs subprocesses.
+        from smgcfg.installed import with_installed_versions
+
+        deployment, found = with_installed_versions(deployment, environment)
+    planned = plan(deployment, environment, overlay=loaded.overlay)
+    return Reviewed(loaded.deployment, planned, (*all_findings(loaded, planned), *found), environment)

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from smgcfg.backends._base import Backend
+from smgcfg.backends._base import Backend, Promise
 from smgcfg.backends.tokenspeed.args import TokenspeedArgs
 from smgcfg.backends.tokenspeed.versions import VERSIONS
 from smgcfg.endpoint import HANDSHAKE_PORTS, LOOPBACK, Endpoint, bare
@@ -84,9 +84,20 @@ def _ranks(args: TokenspeedArgs) -> int:
     return max(args.world_size // max((args.pipeline_parallel_size or 1) * width, 1), 1)
 
 
+def _summary(args: TokenspeedArgs) -> str:
+    widths = {
+        "tp": _attention_tp(args) or 1,
+        "pp": args.pipeline_parallel_size or 1,
+        "dp": _ranks(args),
+        "ep": args.expert_parallel_size or 1,
+    }
+    return " ".join(f"{name} {width}" for name, width in widths.items() if width > 1 or name == "tp")
+
+
 TOKENSPEED: Final = Backend(
     name="tokenspeed",
     title="TokenSpeed",
+    distribution="tokenspeed",
     args=TokenspeedArgs,
     transports=("zmq", "grpc"),
     module={"zmq": "tokenspeed.cli", "grpc": "smg_grpc_servicer.tokenspeed"},
@@ -115,6 +126,11 @@ TOKENSPEED: Final = Backend(
     gpus=_gpus,
     ranks=_ranks,
     most={"zmq": (DIST_DISTANCE, f"the processes of a worker meet on its port + {DIST_DISTANCE}")},
+    summary=_summary,
+    promises=(
+        Promise("json_schema tools regex ebnf", "grammar_backend", lambda value: value not in (None, "none")),
+        Promise("logprobs", "enable_output_logprobs", bool),
+    ),
     unbuilt=_unbuilt,
     versions=VERSIONS,
 )
