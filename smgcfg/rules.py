@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from smgcfg.args import Args, set_settings
-from smgcfg.codec import Refused, shown, words
+from smgcfg.codec import shown
 from smgcfg.errors import Finding, error, warning
 from smgcfg.flags import FlagSpec, keys_of, spec_of
 
@@ -99,9 +99,9 @@ def needs(
 
 
 def _demand(key: str, values: tuple[Any, ...]) -> str:
-    if values in (ANYTHING, (True,)):
+    if values is ANYTHING or values[0] is True:
         return f"needs {flag_of(key)}"
-    if values in ((False,), (None,)):
+    if values[0] is False or values == (None,):
         return f"excludes {flag_of(key)}"
     named = " or ".join(str(value) for value in values if value is not None)
     return f"needs {flag_of(key)} {named}" + (", or none given" if None in values else "")
@@ -135,7 +135,7 @@ def findings(program: Program, args: Args, version: str | None) -> list[Finding]
         program: Whose args they are.
         args: The args.
         version: The program's version. None, or one that the declarations do not cover, checks the rules of the newest
-            and only warns of what that one lacks.
+            one, and what that one lacks is a warning.
 
     Returns:
         What was found, in the order of the settings.
@@ -150,10 +150,6 @@ def findings(program: Program, args: Args, version: str | None) -> list[Finding]
     ]
     order = {key: at for at, key in enumerate(keys_of(type(args)))}
     found.sort(key=lambda finding: order[finding.key])
-    if version != known:
-        covered = " and ".join(program.versions)
-        message = f"{program.title} {version} is not known: its flags were checked as those of {view.version}"
-        found.insert(0, warning("SMG033", "", message, hint=f"known are {covered}"))
     return found
 
 
@@ -167,11 +163,8 @@ def _version_findings(program: Program, args: Args, known: str | None) -> Iterat
         spec = spec_of(type(args), key)
         if value is False and spec.kind == "switch":
             continue
-        try:
-            words(spec, value, version)
-            there = spec.has(version)
-        except Refused:
-            there = False
+        names, off = spec.spellings(version)
+        there = spec.has(version) and bool(off if value is False and spec.kind == "pair" else names)
         if not there:
             yield report(
                 "SMG012", key, f"{program.title} {version} has no {spec.names[0]}", hint=_instead(program, spec)
