@@ -1,0 +1,40 @@
+"""A process of a launch, and how it is doing."""
+
+import math
+from typing import Literal
+
+import attrs
+
+from smgcfg.process import ProcessSpec
+
+State = Literal["waiting", "starting", "ready", "stopping", "ended", "gone"]
+
+
+@attrs.define
+class Child:
+    """A process of the plan and how it is doing.
+
+    Attributes:
+        spec: What the plan says about it.
+        state: Where it is in its life.
+        pid: Its process id, once known.
+        started: When it was started.
+        stop_asked: When it was asked to end, or None.
+        killed: When it was first killed, or None.
+        kill_again: When it is killed the next time.
+        seen: What was last seen of it from outside.
+    """
+
+    spec: ProcessSpec
+    state: State = "waiting"
+    pid: int | None = None
+    started: float = 0.0
+    stop_asked: float | None = None
+    killed: float | None = None
+    kill_again: float = math.inf
+    seen: str = ""
+
+    @property
+    def there(self) -> bool:
+        """Whether something of it may be running."""
+        return self.state not in ("waiting", "gone")

@@ -1,0 +1,181 @@
+"""The run directory of a launch: private to its user, owned by one launcher for as long as it lives."""
+
+import contextlib
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from smgcfg.errors import ConfigError, Finding, error
+from smgcfg.process import Plan
+
+LOCK: Final = "launcher.lock"
+
+#: How long a lock may be held by somebody who only looks at it, in seconds.
+_LOOK: Final = 0.2
+
+
+def run_dir_findings(path: str) -> list[Finding]:
+    """Return what stands against using a run directory that exists; one that does not exist can be made.
+
+    Args:
+        path: The directory.
+    """
+    parent = Path(path).parent
+    try:
+        # Whoever may rename the directory can put another in its place.
+        above = parent.stat()
+        if above.st_uid not in (0, os.getuid()) or _writable_by_all(above):
+            hint = "set [launch] run_dir to a place below a directory of your own"
+            return [_finding(f"{str(parent)!r} lets others replace the run directory", hint)]
+        return _private_findings(path, os.lstat(path))
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        return [_finding(f"{path!r} can not be looked at: {_reason(problem)}")]
+
+
+def _writable_by_all(status: os.stat_result) -> bool:
+    return bool(status.st_mode & stat.S_IWOTH) and not status.st_mode & stat.S_ISVTX
+
+
+def _private_findings(path: str, status: os.stat_result) -> list[Finding]:
+    if not stat.S_ISDIR(status.st_mode):
+        kind = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "no directory"
+        return [_finding(f"{path!r} is {kind}, not a real directory", "remove it, or set [launch] run_dir")]
+    if status.st_uid != os.getuid():
+        return [_finding(f"{path!r} belongs to uid {status.st_uid}, not to us (uid {os.getuid()})")]
+    if status.st_mode & 0o077:
+        mode = stat.S_IMODE(status.st_mode)
+        return [_finding(f"{path!r} is open to others (mode {mode:04o})", f"chmod 700 {path}")]
+    return []
+
+
+def owner_of(path: str) -> int | None:
+    """Return the process id of the launcher that holds a run directory, 0 when it is not known, None when none does.
+
+    Args:
+        path: The directory.
+    """
+    try:
+        fd = os.open(Path(path, LOCK), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(fd, encoding="ascii", errors="replace") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            text = file.read(32).strip()
+            return int(text) if text.isdecimal() else 0
+    return None
+
+
+def owned_finding(plan: Plan, owner: int) -> Finding:
+    """Return the finding that somebody else launched this plan.
+
+    Args:
+        plan: The plan.
+        owner: The process id of the launcher, 0 when it is not known.
+    """
+    who = f"pid {owner}" if owner else "another process"
+    return _finding(f"{plan.name!r} is launched already, by {who}", "stop that one, or give this one another name")
+
+
+class RunDir:
+    """A run directory, held by this launcher as long as the context lasts.
+
+    Made with mode 0700 where it does not exist. Sockets that a launcher left which is dead are removed.
+
+    Args:
+        plan: Whose directory it is.
+
+    Raises:
+        ConfigError: On entering, when the directory can not be used, or another launcher holds it.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.path = plan.run_dir
+        self._plan = plan
+        self._sockets = tuple(socket for spec in plan.processes for socket in spec.sockets)
+
+    def __enter__(self) -> "RunDir":
+        findings = run_dir_findings(self.path)
+        if findings:
+            raise ConfigError(findings)
+        try:
+            self._lock = self._take()
+        except OSError as problem:
+            raise ConfigError([_finding(f"{self.path!r} can not be made ready: {_reason(problem)}")]) from None
+        remove_sockets(self._sockets)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the sockets, and the directory if nothing else is in it, and let others have it."""
+        remove_sockets(self._sockets)
+        with contextlib.suppress(OSError):
+            os.unlink(Path(self.path, LOCK))
+            os.rmdir(self.path)
+        os.close(self._lock)
+
+    def _take(self) -> int:
+        deadline = time.monotonic() + _LOOK
+        lock = Path(self.path, LOCK)
+        while True:
+            make_private(self.path)
+            try:
+                fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            except FileNotFoundError:
+                continue  # its last owner removed the directory just now
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(fd)
+                if time.monotonic() < deadline:
+                    time.sleep(0.01)
+                    continue
+                raise ConfigError([owned_finding(self._plan, owner_of(self.path) or 0)]) from None
+            # Its last owner may have removed the file between our opening and our locking it.
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(fd), os.stat(lock)):
+                    os.ftruncate(fd, 0)
+                    os.write(fd, str(os.getpid()).encode())
+                    return fd
+            os.close(fd)
+
+
+def make_private(path: str) -> None:
+    """Make a directory, and those above it that do not exist, with mode 0700.
+
+    Args:
+        path: The directory.
+
+    Raises:
+        OSError: It can not be made.
+    """
+    missing = [place for place in (Path(path), *Path(path).parents) if not place.exists()]
+    for place in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            place.mkdir(mode=0o700)
+
+
+def remove_sockets(paths: Iterable[str]) -> None:
+    """Remove sockets that nobody needs any more; anything else at these paths is left alone.
+
+    Args:
+        paths: Where the sockets are.
+    """
+    for path in paths:
+        with contextlib.suppress(OSError):
+            if stat.S_ISSOCK(os.lstat(path).st_mode):
+                os.unlink(path)
+
+
+def _finding(message: str, hint: str = "") -> Finding:
+    return error("SMG031", "launch.run_dir", message, hint=hint)
+
+
+def _reason(problem: OSError) -> str:
+    return (problem.strerror or str(problem)).lower()

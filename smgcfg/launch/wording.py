@@ -1,0 +1,123 @@
+"""How a launch is described: one or more lines of text for every event."""
+
+from collections.abc import Iterable
+
+from smgcfg.launch import events
+from smgcfg.launch.child import Child
+from smgcfg.launch.events import Event
+from smgcfg.launch.supervisor import Phase
+from smgcfg.process import Plan, ProcessSpec
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as people write it: "0.3 s", "41s", "1m12s", "6h02m"."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes == 0:
+        return f"{rest}s"
+    if minutes < 60:
+        return f"{minutes}m{rest:02}s" if rest else f"{minutes}m"
+    return f"{minutes // 60}h{minutes % 60:02}m"
+
+
+class Wording:
+    """Puts the events of one launch into words.
+
+    Args:
+        plan: What is launched.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._specs = {spec.name: spec for spec in plan.processes}
+        self._width = max(map(len, self._specs)) + 1
+
+    def begin(self) -> str:
+        """Return the first line of a launch."""
+        count = len(self._plan.workers)
+        workers = f"{count} worker" + ("s" if count != 1 else "")
+        return f"{self._plan.name}: starting {workers}, run dir {self._plan.run_dir}"
+
+    def output(self, name: str, text: str) -> str:
+        """Return a line that a process printed."""
+        return f"{name:<{self._width}}| {text}"
+
+    def about(self, name: str, text: str) -> str:
+        """Return a line of the launcher's about one process."""
+        return f"{name:<{self._width}} {text}"
+
+    def under_way(self, child: Child, phase: Phase, now: float, last_line: str) -> str:
+        """Return what a process is busy with, or empty.
+
+        Args:
+            child: The process.
+            phase: The phase of the launch.
+            now: The time.
+            last_line: The last thing the process said.
+        """
+        pid = f"  pid {child.pid}" if child.pid is not None else ""
+        if child.state == "starting":
+            limit = duration(child.spec.ready.timeout)
+            said = f'  last line: "{last_line}"' if last_line else ""
+            return self.about(child.spec.name, f"loading {duration(now - child.started)} of at most {limit}{pid}{said}")
+        if phase == "stopping" and child.stop_asked is not None and child.there:
+            limit = duration(self._plan.settings.grace)
+            return self.about(child.spec.name, f"stopping {duration(now - child.stop_asked)} of at most {limit}{pid}")
+        return ""
+
+    def lines(self, event: Event) -> Iterable[str]:
+        """Return what there is to say about an event."""
+        match event:
+            case events.Ready():
+                word = "up" if self._specs[event.name].role == "gateway" else "ready"
+                yield self.about(event.name, f"{word} {duration(event.after)}  pid {event.pid}")
+            case events.LaunchReady():
+                yield f"READY {self._plan.url}   model {self._plan.model}   stop: Ctrl-C"
+            case events.Died():
+                yield from self._died(event)
+            case events.StartFailed():
+                yield self.about(event.name, f"NOT STARTED: {event.reason}")
+            case events.StartTimedOut():
+                pid = f" pid {event.pid}" if event.pid is not None else ""
+                seen = f": {event.seen}" if event.seen else ""
+                yield self.about(event.name, f"NOT READY{pid} within {duration(event.timeout)}{seen}")
+            case events.KeyRefused():
+                yield f"{self._plan.name}: the gateway does not list its workers for this API key ({event.problem})"
+            case events.StopBegan():
+                yield f"{self._plan.name}: {_stop_text(event)}"
+            case events.StopRepeated():
+                yield f"{self._plan.name}: {event.reason}: stopping already; another signal kills everything at once"
+            case events.KillBegan():
+                why = f"still there after {duration(self._plan.settings.grace)}, " if event.reason == "grace" else ""
+                yield self.about(event.name, f"{why}killed")
+            case events.Stopped():
+                yield self.about(event.name, f"stopped {duration(event.after)}  {event.exit}")
+            case events.LeftBehind():
+                yield self.about(event.name, f"LEFT BEHIND pid {event.pid}: it can not be killed")
+            case events.LaunchStopped():
+                yield f"{self._plan.name}: stopped"
+
+    def _died(self, event: events.Died) -> Iterable[str]:
+        spec = self._specs[event.name]
+        when = "" if event.was_ready else ", before it was ready"
+        yield self.about(
+            event.name, f"DIED pid {event.pid} {event.exit} after {duration(event.after)}{when}{_gpus(spec)}"
+        )
+        lines = event.last_lines
+        if lines:
+            yield f"  its last {len(lines)} lines:" if len(lines) > 1 else "  its last line:"
+            yield from (f"    {line}" for line in lines)
+        else:
+            yield "  it printed nothing"
+
+
+def _gpus(spec: ProcessSpec) -> str:
+    return f" (GPU {','.join(spec.gpus)})" if spec.gpus else ""
+
+
+def _stop_text(event: events.StopBegan) -> str:
+    text = "stopping" if event.reason == "asked" else f"{event.reason}: stopping"
+    if event.draining:
+        text += ", the gateway finishes its requests first"
+    return f"{text}; another signal kills everything at once" if event.kill_next else text

@@ -1,0 +1,106 @@
+"""What an operator reads."""
+
+import attrs
+import pytest
+from launch.test_supervisor import small_plan
+
+from smgcfg.launch import events
+from smgcfg.launch.child import Child
+from smgcfg.launch.effects import Exit
+from smgcfg.launch.events import Event
+from smgcfg.launch.wording import Wording, duration
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.04, "0.0 s"),
+        (0.31, "0.3 s"),
+        (9.94, "9.9 s"),
+        (9.99, "10s"),
+        (41.2, "41s"),
+        (59.6, "1m"),
+        (72, "1m12s"),
+        (1800, "30m"),
+        (3599.9, "1h00m"),
+        (21_720, "6h02m"),
+        (260_000, "72h13m"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    """A duration is written as people say it, no more exact than it matters."""
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("event", "lines"),
+    [
+        (events.Ready("gateway", 4711, 0.31), ["gateway  up 0.3 s  pid 4711"]),
+        (events.Ready("chat-0", 4712, 91.0), ["chat-0   ready 1m31s  pid 4712"]),
+        (events.LaunchReady(91.0), ["READY http://127.0.0.1:8080   model fake   stop: Ctrl-C"]),
+        (
+            events.Died("chat-1", 4713, Exit(-9), 21720.0, True, ("one", "two")),
+            ["chat-1   DIED pid 4713 SIGKILL after 6h02m (GPU 2,3)", "  its last 2 lines:", "    one", "    two"],
+        ),
+        (
+            events.Died("chat-0", 4712, Exit(7), 3.0, False, ("boom",)),
+            ["chat-0   DIED pid 4712 exit code 7 after 3.0 s, before it was ready", "  its last line:", "    boom"],
+        ),
+        (
+            events.Died("chat-0", 4712, Exit(None), 3.0, True, ()),
+            ["chat-0   DIED pid 4712 exit code not known after 3.0 s", "  it printed nothing"],
+        ),
+        (events.StartFailed("chat-0", "no"), ["chat-0   NOT STARTED: no"]),
+        (
+            events.StartTimedOut("chat-0", 4712, 1800.0, "the gateway lists it as 'pending'"),
+            ["chat-0   NOT READY pid 4712 within 30m: the gateway lists it as 'pending'"],
+        ),
+        (events.StartTimedOut("chat-0", None, 1800.0, ""), ["chat-0   NOT READY within 30m"]),
+        (
+            events.KeyRefused("HTTP 401"),
+            ["trial: the gateway does not list its workers for this API key (HTTP 401)"],
+        ),
+        (
+            events.StopBegan("SIGINT", draining=True, kill_next=True),
+            [
+                "trial: SIGINT: stopping, the gateway finishes its requests first; "
+                "another signal kills everything at once"
+            ],
+        ),
+        (events.StopBegan("chat-0", draining=False, kill_next=False), ["trial: chat-0: stopping"]),
+        (events.StopBegan("asked", draining=False, kill_next=False), ["trial: stopping"]),
+        (
+            events.StopRepeated("SIGTERM"),
+            ["trial: SIGTERM: stopping already; another signal kills everything at once"],
+        ),
+        (events.KillBegan("chat-0", 4712, "grace"), ["chat-0   still there after 2.0 s, killed"]),
+        (events.KillBegan("chat-0", 4712, "hurry"), ["chat-0   killed"]),
+        (events.Stopped("chat-0", 4712, Exit(-15), 0.2), ["chat-0   stopped 0.2 s  SIGTERM"]),
+        (events.LeftBehind("chat-0", 4712), ["chat-0   LEFT BEHIND pid 4712: it can not be killed"]),
+        (events.LaunchStopped(0), ["trial: stopped"]),
+    ],
+)
+def test_events(event: Event, lines: list[str]) -> None:
+    """Every event is said in lines that name the process, what happened, and nothing that is not known."""
+    plan = small_plan()
+    workers = (plan.workers[0], attrs.evolve(plan.workers[1], gpus=("2", "3")))
+    assert list(Wording(attrs.evolve(plan, workers=workers)).lines(event)) == lines
+
+
+def test_every_event_has_words() -> None:
+    """No event passes in silence."""
+    (samples,) = (mark.args[1] for mark in test_events.pytestmark)  # type: ignore[attr-defined]
+    assert {type(event) for event, _ in samples} == set(Event.__args__)
+
+
+def test_under_way() -> None:
+    """While a process loads, it is said how long it has taken, how long it may, and the last thing it said."""
+    wording = Wording(small_plan())
+    child = Child(small_plan().workers[0], state="starting", pid=4712, started=10.0)
+    assert wording.under_way(child, "starting", 82.0, "Loading 18/48") == (
+        'chat-0   loading 1m12s of at most 20s  pid 4712  last line: "Loading 18/48"'
+    )
+    child.state, child.stop_asked = "stopping", 80.0
+    assert wording.under_way(child, "stopping", 81.0, "x") == "chat-0   stopping 1.0 s of at most 2.0 s  pid 4712"
+    child.state = "gone"
+    assert wording.under_way(child, "stopping", 81.0, "x") == ""
