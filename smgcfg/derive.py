@@ -152,6 +152,10 @@ def gateway_filling(
         _fill_for_zmq(filling, f"{dotted(first.path)}.transport")
     filling.fill("prometheus_host", "127.0.0.1", "this machine only, until somebody opens it")
     _report_exposure(filling)
+    for key in ("pd_disaggregation", "epd_disaggregation"):
+        if filling[key]:
+            message = "smgcfg starts no workers that only prefill, decode or encode"
+            filling.findings.append(filling.placed(error("SMG017", key, message)))
     return filling
 
 
@@ -231,13 +235,16 @@ def fill_metrics_port(filling: Filling[GatewayArgs], taken: PortBook, *, zmq: bo
     """
     gateway = filling["port"] or command.DEFAULT_PORT
     count = len(METRICS_PORTS)
-    free = (METRICS_PORTS[(gateway + step) % count] for step in range(count))
-    port = next((port for port in free if port not in taken), None)
-    if port is not None:
-        filling.fill("prometheus_port", port, "a port that no other of the plan can take", "gateway.port")
-    chosen = filling["prometheus_port"]
+    own = (METRICS_PORTS[(gateway + step) % count] for step in range(count))
+    port = next((port for port in own if port not in taken), None)
+    filling.fill(command.METRICS, port, "a port that no other of the plan can take", "gateway.port")
+    if port is None and filling[command.METRICS] is None:
+        message = f"every port from {METRICS_PORTS.start} to {METRICS_PORTS.stop - 1} is taken by the plan itself"
+        filling.findings.append(filling.placed(error("SMG020", command.METRICS, message, hint="choose one")))
+        return
+    chosen = filling[command.METRICS]
     chosen = command.DEFAULT_METRICS_PORT if chosen is None else chosen
     if zmq and chosen in HANDSHAKE_PORTS:
         band = f"{HANDSHAKE_PORTS.start} to {HANDSHAKE_PORTS.stop - 1}"
         message = f"{chosen} lies among the ports that workers' handshakes take, {band}"
-        filling.conflict("prometheus_port", message, "choose a port outside, or leave the key out")
+        filling.conflict(command.METRICS, message, "choose a port outside, or leave the key out")

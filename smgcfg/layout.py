@@ -70,24 +70,23 @@ class Layout:
             self.derived[RUN_DIR] = (run_dir, Derived(rule, ("name", "XDG_RUNTIME_DIR", "TMPDIR")))
             return run_dir
         if not chosen.startswith("/"):
-            message = f"expected the absolute path of a directory, got {chosen!r}"
-            self.findings.append(error("SMG003", dotted(RUN_DIR), message, self.choices.where(RUN_DIR)))
+            self._error("SMG003", RUN_DIR, f"expected the absolute path of a directory, got {chosen!r}")
         return chosen.rstrip("/")
+
+    def _error(self, code: str, path: Path, message: str, hint: str = "") -> None:
+        self.findings.append(error(code, dotted(path), message, self.choices.where(path), hint))
 
     def _backend(self, pool: Pool[Any]) -> Backend[Any] | None:
         path = ("pools", pool.name)
         backend = BACKENDS.get(pool.backend)
         if backend is None:
-            message = f"expected one of {', '.join(BACKENDS)}; got {pool.backend!r}"
-            where = self.choices.where((*path, "backend"))
-            self.findings.append(error("SMG004", dotted((*path, "backend")), message, where))
+            self._error("SMG004", (*path, "backend"), f"expected one of {', '.join(BACKENDS)}; got {pool.backend!r}")
         elif type(pool.engine) is not backend.args:
             message = f"expected {backend.args.__name__}, got {type(pool.engine).__name__}"
-            self.findings.append(error("SMG003", dotted((*path, "engine")), message))
+            self._error("SMG003", (*path, "engine"), message)
         elif pool.transport is not None and pool.transport not in backend.transports:
             message = f"{backend.title} speaks {', '.join(backend.transports)}; got {pool.transport!r}"
-            where = self.choices.where((*path, "transport"))
-            self.findings.append(error("SMG004", dotted((*path, "transport")), message, where))
+            self._error("SMG004", (*path, "transport"), message)
         else:
             return backend
         return None
@@ -130,7 +129,6 @@ class Layout:
             rule = "the first pool begins here" if port == FIRST_WORKER_PORT else "the ports go on from pool to pool"
             where = (*path, "port")
             self.derived[where] = (port, Derived(rule))
-        self.next_port = port + pool.replicas
         return port
 
     def _slots(self, shape: Shape) -> tuple[Slot, ...]:
@@ -138,6 +136,7 @@ class Layout:
         pool = shape.pool
         if not self._ports_fit(shape):
             return ()
+        self.next_port = shape.port + pool.replicas
         gpus = self._gpus(shape)
         endpoints = [
             Endpoint(shape.transport, pool.host, shape.port + index, self.run_dir if shape.transport == "zmq" else "")
@@ -157,14 +156,13 @@ class Layout:
         last = shape.port + pool.replicas - 1
         if last > HIGHEST:
             message = f"{pool.replicas} workers from port {shape.port} on would end at {last}; a port is 1 to {HIGHEST}"
-            self.findings.append(error("SMG020", dotted(path), message, self.choices.where(path)))
+            self._error("SMG020", path, message)
             return False
         most, why = shape.backend.most.get(shape.transport, (HIGHEST, ""))
         if pool.replicas > most:
-            path = (*shape.path, "replicas")
             message = f"at most {most} {shape.transport} workers in one pool, got {pool.replicas}: {why}"
-            hint = f"make a second pool, its port at least {most} away from this one's last"
-            self.findings.append(error("SMG020", dotted(path), message, self.choices.where(path), hint))
+            hint = f"make a second pool of them, with port = {shape.port + 2 * most}"
+            self._error("SMG020", (*shape.path, "replicas"), message, hint)
             return False
         return True
 

@@ -8,7 +8,7 @@ from smgcfg.config import Deployment
 from smgcfg.derive import GATEWAY, Shape, fill_metrics_port, gateway_filling, together
 from smgcfg.environment import Environment as Environment
 from smgcfg.errors import Finding, errors_in
-from smgcfg.filling import Choices, Derivations, Filling
+from smgcfg.filling import Choices, Derivations
 from smgcfg.gateway import GatewayArgs, command
 from smgcfg.layout import Layout
 from smgcfg.origin import Origin
@@ -30,6 +30,7 @@ class Planned:
         findings: Everything found, errors and warnings.
         derived: What was filled in: per path the value, and the rule with its inputs.
         shapes: The pools, with the engine settings filled in.
+        gateway: The gateway's settings, filled in.
         slots: The places of the workers, in file order.
         gpus_used: How many GPUs the workers see.
         gpus_total: How many GPUs are named; None where they are merely counted from 0.
@@ -41,10 +42,11 @@ class Planned:
     findings: tuple[Finding, ...]
     derived: Derivations
     shapes: tuple[Shape, ...]
+    gateway: GatewayArgs
     slots: tuple[Slot, ...]
     gpus_used: int
     gpus_total: int | None
-    choices: Choices
+    choices: Choices = attrs.field(eq=False, repr=False)
 
     def origin(self, path: Path) -> Origin | None:
         """Return where the value at a path comes from, or None where it is a default or not known."""
@@ -65,13 +67,15 @@ def plan(
         The plan with all findings; no plan when one of them is an error.
     """
     layout = Layout(deployment, environment or Environment.current(), Choices(overlay))
-    made = _made(layout) if layout.shapes else None
+    gateway = _gateway(layout) if layout.shapes else deployment.gateway.args
+    made = _made(layout, gateway)
     return Planned(
         deployment=deployment,
         plan=made,
         findings=tuple(layout.findings),
         derived=layout.derived,
         shapes=tuple(layout.shapes),
+        gateway=gateway,
         slots=layout.slots,
         gpus_used=layout.gpus.used,
         gpus_total=layout.gpus.total,
@@ -79,27 +83,26 @@ def plan(
     )
 
 
-def _made(layout: Layout) -> Plan | None:
-    """Return the plan, or None when a finding is an error."""
+def _made(layout: Layout, gateway: GatewayArgs) -> Plan | None:
+    """Return the plan, or None when a finding is an error.
+
+    Args:
+        layout: Where everything stands.
+        gateway: The gateway's settings, everything filled in.
+    """
     deployment, choices, findings = layout.deployment, layout.choices, layout.findings
-    findings += together(layout.shapes, choices)
-    filling = _gateway(layout)
-    args = filling.result()
-    key = command.workers_key(args)
-    if isinstance(key, Finding):
-        findings.append(filling.placed(key))
-    findings += layout.book.findings()
     around = [surroundings(shape.pool, OF_WORKER, shape.path, choices, findings) for shape in layout.shapes]
     around_gateway = surroundings(deployment.gateway, OF_GATEWAY, GATEWAY, choices, findings)
+    key = command.workers_key(gateway)
     if isinstance(key, Finding) or errors_in(findings):
         return None
     python = layout.environment.python
     return Plan(
         name=deployment.name,
         run_dir=layout.run_dir,
-        url=command.gateway_url(args),
-        model=args.model_path or "",
-        gateway=gateway_process(deployment.gateway, args, layout.slots, around_gateway, layout.run_dir, python),
+        url=command.gateway_url(gateway),
+        model=gateway.model_path or "",
+        gateway=gateway_process(deployment.gateway, gateway, layout.slots, around_gateway, layout.run_dir, python),
         workers=tuple(
             worker
             for shape, slots, words in zip(layout.shapes, layout.places, around, strict=True)
@@ -110,9 +113,10 @@ def _made(layout: Layout) -> Plan | None:
     )
 
 
-def _gateway(layout: Layout) -> Filling[GatewayArgs]:
+def _gateway(layout: Layout) -> GatewayArgs:
     """Return the gateway's settings with everything filled in."""
     deployment, choices, findings = layout.deployment, layout.choices, layout.findings
+    findings += together(layout.shapes, choices)
     findings += owned_findings(
         set_settings(deployment.gateway.args),
         command.OWNED,
@@ -135,4 +139,8 @@ def _gateway(layout: Layout) -> Filling[GatewayArgs]:
     claim(command.METRICS, command.gateway_ports(args)[command.METRICS])
     findings += filling.findings
     findings += map(filling.placed, args.findings(deployment.gateway.version))
-    return filling
+    closed = command.workers_key(args)
+    if isinstance(closed, Finding):
+        findings.append(filling.placed(closed))
+    findings += layout.book.findings()
+    return args

@@ -1,0 +1,243 @@
+"""What the plan fills in: facts about the model where they are used, the gateway's settings; never an override."""
+
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planning import HERE, codes, deployment, flag, good, planned, pool
+
+from smgcfg.args import set_settings
+from smgcfg.backends import BACKENDS
+from smgcfg.config import Gateway
+from smgcfg.errors import errors_in
+from smgcfg.flags import specs_of
+from smgcfg.gateway import GatewayArgs
+from smgcfg.gateway.command import OWNED
+from smgcfg.origin import Derived, FromFile
+from smgcfg.overlay import UNSET, Layer, Overlay
+from smgcfg.plan import plan
+from smgcfg.testing import strategies
+
+FACTS = {
+    "tokenizer": "org/t",
+    "reasoning_parser": "qwen3",
+    "tool_call_parser": "qwen",
+    "chat_template": "/t.jinja",
+    "served_model_name": ("m", "n", "o"),
+}
+
+
+# --- facts about the model -------------------------------------------------------------------------------------------
+
+
+def test_facts_about_the_model_reach_who_uses_them() -> None:
+    """Over zmq the engine gets what it reads itself, and the gateway everything that clients see."""
+    made = good(pool(**FACTS))
+    (worker,) = made.workers
+    assert {name: flag(worker.argv, name) for name in ("--model", "--tokenizer", "--reasoning-parser")} == {
+        "--model": "org/m",
+        "--tokenizer": "org/t",
+        "--reasoning-parser": "qwen3",
+    }
+    for name in ("--served-model-name", "--tool-call-parser", "--chat-template"):
+        assert name not in worker.argv
+    names = ("--model-path", "--tokenizer-path", "--reasoning-parser", "--tool-call-parser", "--chat-template")
+    assert [flag(made.gateway.argv, name) for name in names] == ["m", "org/t", "qwen3", "qwen", "/t.jinja"]
+    aliases = [word for at, word in enumerate(made.gateway.argv) if made.gateway.argv[at - 1] == "--model-alias"]
+    assert aliases == ["n=m", "o=m"]
+    assert made.model == "m"
+
+
+@pytest.mark.parametrize(
+    ("keys", "gateway", "path", "tokenizer"),
+    [
+        ({}, {}, "org/m", None),
+        ({"tokenizer": "org/t"}, {}, "org/m", "org/t"),
+        ({"served_model_name": ("m",)}, {}, "m", "org/m"),
+        ({"served_model_name": ("org/m",)}, {}, "org/m", None),
+        ({}, {"model_path": "m"}, "m", "org/m"),
+        ({"served_model_name": ("m",)}, {"model_path": "m", "tokenizer_path": "/t"}, "m", "/t"),
+        ({"model": None, "engine": {"model": "org/m"}}, {}, "org/m", None),
+    ],
+)
+def test_the_public_name_and_the_tokenizer(
+    keys: dict[str, Any], gateway: dict[str, Any], path: str, tokenizer: str | None
+) -> None:
+    """The gateway's model path is the public name; where that is not the model, the tokenizer's path is said."""
+    made = good(pool(**keys), gateway=gateway)
+    assert (flag(made.gateway.argv, "--model-path"), flag(made.gateway.argv, "--tokenizer-path")) == (path, tokenizer)
+    assert made.model == path
+    assert flag(made.workers[0].argv, "--model") == "org/m"
+
+
+def test_a_raw_flag_goes_to_its_own_process_only() -> None:
+    """What stands in [engine] or [gateway] is not passed on."""
+    made = good(pool(engine={"reasoning_parser": "qwen3", "served_model_name": "e"}), gateway={"chat_template": "/c"})
+    (worker,) = made.workers
+    assert flag(worker.argv, "--reasoning-parser") == "qwen3"
+    assert flag(worker.argv, "--served-model-name") == "e"
+    assert "--reasoning-parser" not in made.gateway.argv
+    assert flag(made.gateway.argv, "--chat-template") == "/c"
+
+
+@pytest.mark.parametrize(
+    ("keys", "gateway", "key"),
+    [
+        ({"engine": {"model": "x"}}, {}, "pools.chat.engine.model"),
+        (
+            {"reasoning_parser": "qwen3", "engine": {"reasoning_parser": "kimi"}},
+            {},
+            "pools.chat.engine.reasoning_parser",
+        ),
+        (
+            {"served_model_name": ("m",), "engine": {"served_model_name": "x"}},
+            {},
+            "pools.chat.engine.served_model_name",
+        ),
+        ({"served_model_name": ("m",)}, {"model_path": "x"}, "gateway.model_path"),
+        ({"served_model_name": ("m", "n")}, {"model_alias": ("x=m",)}, "gateway.model_alias"),
+        ({"tokenizer": "t"}, {"tokenizer_path": "x"}, "gateway.tokenizer_path"),
+        ({"reasoning_parser": "qwen3"}, {"reasoning_parser": "kimi"}, "gateway.reasoning_parser"),
+        ({"tool_call_parser": "qwen"}, {"tool_call_parser": "llama"}, "gateway.tool_call_parser"),
+        ({"chat_template": "c"}, {"chat_template": "x"}, "gateway.chat_template"),
+    ],
+)
+def test_two_values_for_one_fact_are_an_error(keys: dict[str, Any], gateway: dict[str, Any], key: str) -> None:
+    """A raw flag that differs from the pool's fact is an error that names both keys; an equal one is none."""
+    (finding,) = planned(pool(**keys), gateway=gateway).findings
+    assert (finding.code, finding.key) == ("SMG009", key)
+    assert "pools.chat." in finding.message
+    same = {setting: FACTS_AS_SET[setting] for setting in gateway if setting in FACTS_AS_SET}
+    assert not codes(pool(**FACTS), gateway=same)
+
+
+FACTS_AS_SET = {
+    "model_path": "m",
+    "model_alias": ("n=m", "o=m"),
+    "tokenizer_path": "org/t",
+    "reasoning_parser": "qwen3",
+    "tool_call_parser": "qwen",
+    "chat_template": "/t.jinja",
+}
+
+
+def test_a_parser_that_the_gateway_lacks_is_refused_at_the_pool() -> None:
+    """A parser's name is checked where it is written, with a suggestion."""
+    (finding,) = planned(pool(tool_call_parser="qwem")).findings
+    assert (finding.code, finding.key) == ("SMG004", "pools.chat.tool_call_parser")
+    assert "qwen" in finding.hint
+    old = planned(pool(tool_call_parser="olmo3"), version="1.10.1")
+    assert [(f.code, f.key) for f in errors_in(old.findings)] == [("SMG013", "pools.chat.tool_call_parser")]
+
+
+def test_a_worker_needs_a_model() -> None:
+    """Without a model on the pool or in the engine's settings there is no plan."""
+    assert ("SMG007", "pools.chat.model") in codes(pool(model=None))
+
+
+@pytest.mark.parametrize("names", [("m", "m"), ("m", "n", "n"), ("",), ("m", "a=b")])
+def test_public_names_that_the_gateway_can_not_tell_apart(names: tuple[str, ...]) -> None:
+    """Names stand once, are not empty, and an alias holds no '=', which would end it."""
+    assert ("SMG006", "pools.chat.served_model_name") in codes(pool(served_model_name=names))
+
+
+# --- several pools ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("other", "key"),
+    [
+        ({"model": "org/x"}, "model"),
+        ({"served_model_name": ("x",)}, "served_model_name"),
+        ({"tokenizer": "x"}, "tokenizer"),
+        ({"reasoning_parser": "qwen3"}, "reasoning_parser"),
+        ({"tool_call_parser": "qwen"}, "tool_call_parser"),
+        ({"chat_template": "x"}, "chat_template"),
+        ({"transport": "grpc"}, "transport"),
+        ({"engine": {"data_parallel_size": 2}}, "engine.data_parallel_size"),
+    ],
+)
+def test_what_one_gateway_can_not_serve_together(other: dict[str, Any], key: str) -> None:
+    """Pools that differ in what the gateway has once are refused, and both are named."""
+    found = [f for f in planned(pool("a"), pool("b", **other)).findings if f.code == "SMG024"]
+    assert [finding.key for finding in found] == [f"pools.b.{key}"]
+    assert "pools.a" in found[0].message
+    assert "pools.b" in found[0].message
+
+
+def test_pools_of_one_model_may_differ_in_their_engines() -> None:
+    """Other settings of the engine do not meet in the gateway."""
+    made = good(pool("a"), pool("b", {"tensor_parallel_size": 2, "max_num_seqs": 8}))
+    assert len(made.workers) == 2
+
+
+# --- the gateway's settings ------------------------------------------------------------------------------------------
+
+
+def test_one_worker_needs_no_choice() -> None:
+    """With exactly one worker the gateway passes through, without retries and breaker; with two it chooses."""
+    alone = good().gateway.argv
+    assert flag(alone, "--policy") == "passthrough"
+    assert {"--disable-retries", "--disable-circuit-breaker"} <= set(alone)
+    two = good(pool(replicas=2)).gateway.argv
+    assert not {"--policy", "--disable-retries", "--disable-circuit-breaker"} & set(two)
+    found = good(gateway={"discovery_provider": "file", "discovery_file": "/f"}).gateway.argv
+    assert "--policy" not in found
+
+
+def test_a_grouped_worker_says_how_many_engines_it_has() -> None:
+    """Engines that share a socket set are counted for the gateway: one parsed value for both sides."""
+    for engine in ({"data_parallel_size": 4}, {"world_size": 8, "attn_tp_size": 2}):
+        assert flag(good(pool(engine=engine)).gateway.argv, "--zmq-engine-count") == "4"
+    assert "--zmq-engine-count" not in good(pool(engine={"data_parallel_size": 1})).gateway.argv
+
+
+@pytest.mark.parametrize(
+    ("gateway", "key"),
+    [
+        ({"policy": "cache_aware"}, "gateway.policy"),
+        ({"health_check_interval_secs": 2}, "gateway.health_check_interval_secs"),
+        ({"prometheus_port": 29000}, "gateway.prometheus_port"),
+        ({"host": "0.0.0.0"}, "gateway.host"),
+    ],
+)
+def test_a_conflicting_value_of_the_operators_is_kept_and_reported(gateway: dict[str, Any], key: str) -> None:
+    """Derivation never overrides: the value stands on the command line, and a warning says what it costs."""
+    result = planned(gateway=gateway)
+    assert [(f.code, f.severity, f.key) for f in result.findings] == [("SMG025", "warning", key)]
+    ((setting, value),) = gateway.items()
+    assert getattr(result.gateway, setting) == value
+
+
+def test_a_keyed_gateway_may_be_open() -> None:
+    """The warning about an open gateway is about one without keys."""
+    assert codes(gateway={"host": "0.0.0.0", "api_key": "k"}) == []
+
+
+@given(st.data(), strategies.gateway_args(), strategies.tokenspeed_args())
+@settings(max_examples=200)
+def test_derivation_never_overrides(data: st.DataObject, gateway: GatewayArgs, engine: Any) -> None:
+    """Whatever an operator sets, to a value or to nothing, is what the processes get; all else is told as derived."""
+    owned = BACKENDS["tokenspeed"].owned["zmq"]
+    gateway = attrs.evolve(gateway, **dict.fromkeys(OWNED))
+    engine = attrs.evolve(engine, model=None, **dict.fromkeys(owned))
+    keys = [spec.key for spec in specs_of(GatewayArgs) if getattr(gateway, spec.key) is None and spec.key not in OWNED]
+    unset = data.draw(st.lists(st.sampled_from(keys), unique=True))
+    overlay = Overlay([Layer({("gateway", key): (UNSET, FromFile("d.toml", 1)) for key in unset})])
+    made = attrs.evolve(deployment(pool()), gateway=Gateway(args=gateway))
+    made = attrs.evolve(made, pools=(attrs.evolve(made.pools[0], engine=engine, gpus_per_replica=0),))
+    result = plan(made, HERE, overlay=overlay)
+    for before, after, base in (
+        (gateway, result.gateway, ("gateway",)),
+        (engine, result.shapes[0].engine, ("pools", "chat", "engine")),
+    ):
+        kept, now = set_settings(before), set_settings(after)
+        assert {key: now[key] for key in kept} == kept
+        for key in now.keys() - kept.keys():
+            value, rule = result.derived[(*base, key)]
+            assert value == now[key]
+            assert isinstance(rule, Derived)
+            assert rule.rule
+    assert not set(unset) & set_settings(result.gateway).keys()
