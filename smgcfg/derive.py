@@ -105,22 +105,24 @@ def _apart(first: Shape, other: Shape, choices: Choices) -> list[Finding]:
     differ.append(("served_model_name", "public name", first.names, other.names))
     for fact in _GATEWAY_FACTS:
         differ.append((fact, fact.replace("_", " "), getattr(first.pool, fact), getattr(other.pool, fact)))
-    findings = [
-        error("SMG024", dotted((*other.path, key)), one.format(what, mine, its), choices.where((*other.path, key)))
-        for key, what, mine, its in differ
-        if mine != its
-    ]
+    findings = []
+
+    def refuse(path: Path, message: str, hint: str) -> None:
+        findings.append(error("SMG024", dotted(path), message, choices.where(path), hint))
+
+    for key, what, mine, its in differ:
+        if mine != its:
+            refuse((*other.path, key), one.format(what, mine, its), "make them the same, or make two deployments")
     if first.transport != other.transport:
         message = (
             f"{dotted(first.path)} speaks {first.transport}, {dotted(other.path)} {other.transport}; smg 1.13.0 takes "
             "the engine of all its workers from the first, and a zmq worker behind a grpc one for vLLM"
         )
-        path = (*other.path, "transport")
-        findings.append(error("SMG024", dotted(path), message, choices.where(path)))
+        refuse((*other.path, "transport"), message, "give both the same transport, or make two deployments")
     elif first.transport == "zmq" and first.ranks != other.ranks:
-        path = (*other.path, "engine", "data_parallel_size")
         message = one.format("number of engines per zmq worker", first.ranks, other.ranks)
-        findings.append(error("SMG024", dotted(path), message, choices.where(path)))
+        path = (*other.path, "engine", "data_parallel_size")
+        refuse(path, message, "give both the same data_parallel_size, or make two deployments")
     return findings
 
 
