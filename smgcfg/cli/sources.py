@@ -90,7 +90,8 @@ def take_apart(parser: argparse.ArgumentParser, words: Sequence[str]) -> Words:
         else:
             parser.error(f"argument {at + 1}: {name} wants a word behind it")
         at += 1
-    options = parser.parse_args(rest)
+    # Files may stand before, between and behind the options.
+    options = parser.parse_intermixed_args(rest)
     engine = EngineFlags(tuple(words[end + 1 :]), end + 2, options.pool)
     return Words(options, tuple(overrides), engine)
 
