@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from smgcfg.config import Launch as Launch
     from smgcfg.config import Pool as Pool
     from smgcfg.conversion import converter as converter
+    from smgcfg.environment import Environment as Environment
     from smgcfg.errors import ConfigError as ConfigError
     from smgcfg.errors import Finding as Finding
     from smgcfg.errors import LaunchError as LaunchError
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from smgcfg.loading import load as load
     from smgcfg.overlay import UNSET as UNSET
     from smgcfg.overlay import Layer as Layer
-    from smgcfg.plan import Environment as Environment
     from smgcfg.plan import plan as plan
     from smgcfg.process import Plan as Plan
     from smgcfg.process import ProcessSpec as ProcessSpec
@@ -32,7 +32,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ConfigError": "errors",
     "Deployment": "config",
-    "Environment": "plan",
+    "Environment": "environment",
     "Finding": "errors",
     "Gateway": "config",
     "GatewayArgs": "gateway.args",
