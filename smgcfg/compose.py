@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import attrs
 
@@ -19,6 +19,7 @@ from smgcfg.placeholders import Template, template
 from smgcfg.ports import HANDSHAKE
 from smgcfg.process import DeathNotice, Port, ProcessSpec, Readiness
 from smgcfg.schema import Path, dotted
+from smgcfg.value import Value
 from smgcfg.worker import WorkerFlags, program_words
 
 #: The gateway stops first: it lets its requests run out, and must not see its workers die.
@@ -33,8 +34,8 @@ _SECRET_WORDS: Final = frozenset(
 )
 
 
-@attrs.frozen(kw_only=True)
-class Slot:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Slot(Value):
     """The place of one worker.
 
     Attributes:
@@ -62,8 +63,7 @@ class Slot:
         }
 
 
-@attrs.frozen
-class Surroundings:
+class Surroundings(NamedTuple):
     """What an operator writes around the command of a process.
 
     Attributes:

@@ -9,6 +9,7 @@ from smgcfg.args import Args, check_settings
 from smgcfg.errors import ConfigError, Finding, error
 from smgcfg.flags import flag
 from smgcfg.gateway import GatewayArgs
+from smgcfg.value import Value
 
 A = TypeVar("A", bound=Args)
 
@@ -22,8 +23,8 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 FIRST_WORKER_PORT: Final = 31000
 
 
-@attrs.frozen(kw_only=True)
-class Pool(Generic[A]):
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Pool(Value, Generic[A]):
     """Workers that are alike: one engine, one model, one set of engine settings.
 
     Attributes:
@@ -61,8 +62,8 @@ class Pool(Generic[A]):
         _raise(check_settings(self))
 
 
-@attrs.frozen(kw_only=True)
-class Gateway:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Gateway(Value):
     """The gateway: its own settings, and how to start it.
 
     Attributes:
@@ -85,8 +86,8 @@ class Gateway:
         _raise(check_settings(self))
 
 
-@attrs.frozen(kw_only=True)
-class Launch:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Launch(Value):
     """How smgcfg itself behaves: the keys of `[launch]`."""
 
     grace: float = flag("seconds between asking a process to stop and killing it", default=30.0, bounds=(0, None))
@@ -96,8 +97,8 @@ class Launch:
         _raise(check_settings(self))
 
 
-@attrs.frozen(kw_only=True)
-class Deployment:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Deployment(Value):
     """A whole deployment.
 
     Attributes:
@@ -125,8 +126,8 @@ class Deployment:
         _raise(findings)
 
 
-@attrs.frozen(kw_only=True)
-class Variable:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Variable(Value):
     """One environment variable of an `env` table: declared like a setting, so that it is checked like one."""
 
     value: str = flag("the text of an environment variable", default="", reads="raw")

@@ -1,8 +1,6 @@
 """Where the gateway reaches a worker, and what smg 1.13.0 derives from that address."""
 
-from typing import Final, Literal
-
-import attrs
+from typing import Final, Literal, NamedTuple
 
 Transport = Literal["zmq", "grpc"]
 
@@ -47,8 +45,7 @@ def bare(host: str) -> str:
     return host[1:-1] if host.startswith("[") and host.endswith("]") else host
 
 
-@attrs.frozen
-class Endpoint:
+class Endpoint(NamedTuple):
     """The address of one worker.
 
     Attributes:

@@ -5,9 +5,11 @@ import sys
 
 import attrs
 
+from smgcfg.value import Value
 
-@attrs.frozen(kw_only=True)
-class Environment:
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Environment(Value):
     """All that a plan takes from its surroundings.
 
     Attributes:

@@ -1,9 +1,7 @@
 """Findings, the errors that carry them, and the exit code of each."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal
-
-import attrs
+from typing import Final, Literal, NamedTuple
 
 from smgcfg.origin import Origin
 
@@ -41,8 +39,7 @@ CODES: Final[dict[str, str]] = {
 }
 
 
-@attrs.frozen
-class Finding:
+class Finding(NamedTuple):
     """One problem, as data.
 
     Attributes:

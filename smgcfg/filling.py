@@ -100,7 +100,7 @@ class Filling(Generic[A]):
     def placed(self, finding: Finding) -> Finding:
         """Return a finding about one setting with the whole key and the place of its value."""
         path = self.path(finding.key)
-        return attrs.evolve(finding, key=dotted(path), where=finding.where or self._choices.where(path))
+        return finding._replace(key=dotted(path), where=finding.where or self._choices.where(path))
 
     def conflict(self, key: str, message: str, hint: str) -> None:
         """Report a value of the operator's that stands against what the plan would choose; it is kept."""

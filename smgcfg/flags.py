@@ -27,7 +27,7 @@ Bounds = tuple[float | None, float | None]
 _META: Final = "smgcfg"
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class FlagSpec:
     """Everything known of one setting.
 
@@ -80,6 +80,9 @@ class FlagSpec:
     versions: tuple[str, ...]
     spelled: dict[str, tuple[str, ...]]
     narrow: dict[str, tuple[Any, ...]]
+
+    def __repr__(self) -> str:
+        return f"<FlagSpec {self.key}>"
 
     @property
     def many(self) -> bool:

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final
-
-import attrs
+from typing import Final, NamedTuple
 
 #: More GPUs than any machine has: beyond it a number is a mistake, not a plan.
 MOST: Final = 1_000_000
@@ -26,8 +24,7 @@ def visible_gpus(text: str | None) -> tuple[str, ...] | None:
     return tuple(filter(None, names))
 
 
-@attrs.frozen
-class Shortage:
+class Shortage(NamedTuple):
     """GPUs that are not there.
 
     Attributes:
@@ -41,8 +38,7 @@ class Shortage:
     source: str
 
 
-@attrs.frozen
-class Overlap:
+class Overlap(NamedTuple):
     """A GPU that two workers would use.
 
     Attributes:

@@ -1,6 +1,5 @@
 """A JSON object as one immutable value."""
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -59,6 +58,9 @@ class Json:
 
     @staticmethod
     def _compact(source: Mapping[str, Any] | str) -> str:
+        # Imported here and below: few deployments hold JSON.
+        import json
+
         value: object
         if isinstance(source, str):
             value = json.loads(source, parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicates)
@@ -72,6 +74,8 @@ class Json:
     @property
     def value(self) -> dict[str, Any]:
         """A fresh object each time: changing it changes nothing here."""
+        import json
+
         result: dict[str, Any] = json.loads(self.text)
         return result
 

@@ -9,10 +9,11 @@ from smgcfg.codec import Refused, words
 from smgcfg.errors import ConfigError, error
 from smgcfg.flags import FlagSpec, spec_of
 from smgcfg.process import Secret
+from smgcfg.value import Value
 
 
-@attrs.frozen
-class Line:
+@attrs.frozen(eq=False, repr=False)
+class Line(Value):
     """Words of a command line.
 
     Attributes:

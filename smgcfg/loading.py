@@ -2,9 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from smgcfg.backends import BACKENDS
 from smgcfg.config import NAME, Deployment, Gateway, Launch, Pool, bad_name
@@ -17,8 +15,7 @@ from smgcfg.sources.overrides import Override, flags_layer, override_layer
 from smgcfg.sources.toml import document_layer
 
 
-@attrs.frozen
-class EngineFlags:
+class EngineFlags(NamedTuple):
     """Engine flags behind `--` of a command line.
 
     Attributes:
@@ -32,8 +29,7 @@ class EngineFlags:
     pool: str | None = None
 
 
-@attrs.frozen
-class Loaded:
+class Loaded(NamedTuple):
     """What the sources say.
 
     Attributes:
@@ -205,7 +201,7 @@ def _build(
     if name is UNSET:
         name = os.path.splitext(os.path.basename(first_file))[0] or (pools[0] if pools else "smgcfg")
     if not NAME.fullmatch(name):
-        findings.append(attrs.evolve(bad_name("name", name), where=_where(overlay, ("name",)), hint='set name = "..."'))
+        findings.append(bad_name("name", name)._replace(where=_where(overlay, ("name",)), hint='set name = "..."'))
     gateway, launch = _gateway(chosen), Launch(**_own(chosen, ("launch",)))
     usable = tuple(pool for pool in made if pool is not None)
     if not usable or errors_in(findings):

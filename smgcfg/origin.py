@@ -1,12 +1,15 @@
 """Where a value came from: the file, the argument, the rule or the default that set it."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import attrs
 
+from smgcfg.value import Value
 
-@attrs.frozen
-class FromDefault:
+
+@attrs.frozen(eq=False, repr=False)
+class FromDefault(Value):
     """A default that smgcfg sets so that the wire behaves as the API promises."""
 
     def __str__(self) -> str:
@@ -51,8 +54,8 @@ class FromFile:
         return self.path if self.line is None else f"{self.path}:{self.line}"
 
 
-@attrs.frozen
-class FromArgv:
+@attrs.frozen(eq=False, repr=False)
+class FromArgv(Value):
     """A word of a command line.
 
     Attributes:
@@ -67,16 +70,15 @@ class FromArgv:
         return f"argument {self.index}" + (f" {self.token!r}" if self.token else "")
 
 
-@attrs.frozen
-class FromCall:
+@attrs.frozen(eq=False, repr=False)
+class FromCall(Value):
     """A value that a Python caller passed."""
 
     def __str__(self) -> str:
         return "caller"
 
 
-@attrs.frozen
-class Derived:
+class Derived(NamedTuple):
     """A value that a rule of the plan filled in because nobody set the key.
 
     Attributes:

@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
-
-import attrs
+from typing import Final, NamedTuple
 
 from smgcfg.codec import Refused
 
@@ -17,8 +15,7 @@ OF_GATEWAY: Final = ("name", "port", "run_dir")
 _TOKEN: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
-@attrs.frozen
-class Template:
+class Template(NamedTuple):
     """A text with placeholders.
 
     Attributes:

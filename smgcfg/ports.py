@@ -1,8 +1,6 @@
 """Every TCP port of a plan, and the two that want the same one."""
 
-from typing import Final
-
-import attrs
+from typing import Final, NamedTuple
 
 from smgcfg.errors import Finding, error
 from smgcfg.origin import Origin
@@ -12,8 +10,7 @@ HIGHEST: Final = 65535
 HANDSHAKE: Final = "handshake"
 
 
-@attrs.frozen
-class Claim:
+class Claim(NamedTuple):
     """Somebody who wants a port.
 
     Attributes:

@@ -6,9 +6,7 @@ layers may be incomplete.
 
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final
-
-import attrs
+from typing import Any, ClassVar, Final, NamedTuple
 
 from smgcfg.args import Args, set_settings
 from smgcfg.codec import shown
@@ -43,8 +41,7 @@ class View:
         return bool((getattr(self, key) or False) == value)
 
 
-@attrs.frozen
-class Rule:
+class Rule(NamedTuple):
     """A rule across settings.
 
     Attributes:
@@ -107,8 +104,7 @@ def _demand(key: str, values: tuple[Any, ...]) -> str:
     return f"needs {flag_of(key)} {named}" + (", or none given" if None in values else "")
 
 
-@attrs.frozen
-class Program:
+class Program(NamedTuple):
     """What the checks of one program's args need.
 
     Attributes:
@@ -205,7 +201,7 @@ def _inside(spec: FlagSpec, value: float) -> bool:
     low, high = spec.limits
     if (low is not None and value < low) or (high is not None and value > high):
         return False
-    return not math.isinf(value) and (spec.above is None or value > spec.above)
+    return abs(value) != math.inf and (spec.above is None or value > spec.above)
 
 
 def _allowed(spec: FlagSpec) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import attrs
 
@@ -14,6 +14,7 @@ from smgcfg.errors import Finding, error
 from smgcfg.flags import FlagSpec, find_key, flag, keys_of, known_keys, spec_of
 from smgcfg.gateway import GatewayArgs
 from smgcfg.origin import Origin
+from smgcfg.value import Value
 
 Path = tuple[str, ...]
 TableKind = Literal["top", "pools", "pool", "engine", "env", "gateway", "launch"]
@@ -41,15 +42,14 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _NORMAL: Final[dict[str, Callable[[object], object]]] = {"served_model_name": name_list, "gpus": gpu_list}
 
 
-@attrs.frozen
-class _Name:
+@attrs.frozen(eq=False, repr=False)
+class _Name(Value):
     """Declares the one key that stands at the top of a file."""
 
     name: str | None = flag("names the run directory", reads="nonempty")
 
 
-@attrs.frozen
-class Table:
+class Table(NamedTuple):
     """A table that may stand in a deployment file.
 
     Attributes:
@@ -63,8 +63,7 @@ class Table:
     cls: type[Any] | None = None
 
 
-@attrs.frozen
-class Leaf:
+class Leaf(NamedTuple):
     """A setting that may stand in a deployment file.
 
     Attributes:

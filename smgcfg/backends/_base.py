@@ -1,7 +1,7 @@
 """What smgcfg knows of an engine: one frozen value per backend."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import attrs
 
@@ -12,8 +12,7 @@ from smgcfg.process import Port
 A = TypeVar("A", bound=Args)
 
 
-@attrs.frozen
-class Promise:
+class Promise(NamedTuple):
     """Something the API promises that only holds with the right engine setting.
 
     Attributes:
@@ -27,7 +26,7 @@ class Promise:
     kept: Callable[[Any], bool]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Backend(Generic[A]):
     """One engine.
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from smgcfg import rules
+from smgcfg.endpoint import LOOPBACK
 from smgcfg.errors import Finding
 from smgcfg.gateway.args import GatewayArgs
 from smgcfg.gateway.versions import VERSIONS
@@ -25,7 +26,9 @@ _MESH_TLS: Final = ("mesh_tls_ca_cert", "mesh_tls_cert", "mesh_tls_key")
 
 def _is_address(text: str) -> bool:
     """Whether a text is an IP address, in brackets or not."""
-    # Imported here: few deployments say an address, and the module is not cheap.
+    if text in (LOOPBACK, *_EVERYWHERE):
+        return True
+    # Imported here: few deployments say another address, and the module is not cheap.
     import ipaddress
 
     try:

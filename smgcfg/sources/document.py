@@ -3,8 +3,6 @@
 import os
 from typing import Any
 
-import attrs
-
 from smgcfg.args import Args, mapping_layer
 from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.origin import FromFile
@@ -12,7 +10,6 @@ from smgcfg.overlay import Layer
 from smgcfg.sources.toml_text import TomlProblem, read_toml
 
 
-@attrs.define(eq=False)
 class Document:
     """A TOML file that could be read.
 
@@ -22,10 +19,11 @@ class Document:
         text: Its text, for the lines of its keys.
     """
 
-    path: str
-    data: dict[str, Any]
-    text: str
-    _lines: dict[tuple[str | int, ...], int] | None = None
+    def __init__(self, path: str, data: dict[str, Any], text: str) -> None:
+        self.path = path
+        self.data = data
+        self.text = text
+        self._lines: dict[tuple[str | int, ...], int] | None = None
 
     def origin(self, path: tuple[str, ...]) -> FromFile:
         """Return the place of a key, whose line is looked up when somebody asks for it."""

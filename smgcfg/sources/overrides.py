@@ -13,10 +13,11 @@ from smgcfg.origin import FromArgv
 from smgcfg.overlay import UNSET, Layer
 from smgcfg.schema import Leaf, Path, Schema, Table, dotted
 from smgcfg.sources.toml import Walk
+from smgcfg.value import Value
 
 
-@attrs.frozen
-class Override:
+@attrs.frozen(eq=False, repr=False)
+class Override(Value):
     """One `--set` or `--unset` of a command line.
 
     Attributes:
@@ -92,7 +93,7 @@ def override_layer(override: Override, schema: Schema) -> tuple[Layer[Path], lis
     place = FromArgv(override.index, f"{option} {dotted(path)}")
     target = schema.resolve(path)
     if isinstance(target, Finding):
-        return Layer(), [attrs.evolve(target, where=place)]
+        return Layer(), [target._replace(where=place)]
     if override.kind == "unset":
         if isinstance(target, Leaf):
             return Layer({target.path: (UNSET, place)}), []

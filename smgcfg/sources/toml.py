@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-
 from smgcfg.codec import Refused
 from smgcfg.errors import Finding, error
 from smgcfg.origin import Origin
@@ -97,7 +95,7 @@ class Walk:
                 message = f"{dotted(child.path)} is a table, not a setting"
                 self.findings.append(error("SMG003", dotted(raw), message, self.origin(raw)))
             else:
-                self.findings.append(attrs.evolve(child, where=self.origin(raw)))
+                self.findings.append(child._replace(where=self.origin(raw)))
 
 
 def _kind(value: object) -> str:

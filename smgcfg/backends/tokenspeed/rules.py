@@ -6,7 +6,7 @@ The engine's own words are the checks of `ServerArgs` and `Mapping` (and `PortAr
 
 from typing import Final
 
-from smgcfg import rules, snapshots
+from smgcfg import rules
 from smgcfg.backends.tokenspeed import rules_features as features
 from smgcfg.backends.tokenspeed import rules_ranks as ranks
 from smgcfg.backends.tokenspeed.args import TokenspeedArgs
@@ -18,7 +18,10 @@ _SHARED: Final = (*ranks.RANKS, *features.SHARED)
 
 
 def _successor(flag: str) -> str:
-    successor = snapshots.snapshot("tokenspeed", VERSIONS[-1]).successors.get(flag)
+    # Imported here: only the report of a flag that is gone needs it.
+    from smgcfg.snapshots import snapshot
+
+    successor = snapshot("tokenspeed", VERSIONS[-1]).successors.get(flag)
     if successor is None:
         return ""
     if successor.opposite:

@@ -6,9 +6,7 @@ The engine's own words are `ServerArgs.__post_init__` and `Mapping` of TokenSpee
 import functools
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
-
-import attrs
+from typing import Any, ClassVar, Final, NamedTuple
 
 from smgcfg.rules import UndecidedError, View
 
@@ -31,8 +29,7 @@ _SIZES: Final = (
 )
 
 
-@attrs.frozen
-class Layout:
+class Layout(NamedTuple):
     """How many ranks share what.
 
     Attributes:
@@ -52,8 +49,7 @@ class Layout:
     moe_ep: int
 
 
-@attrs.frozen
-class Speculation:
+class Speculation(NamedTuple):
     """Speculative decoding, from its flags and its JSON.
 
     Attributes:
