@@ -1,14 +1,19 @@
 """What a plan says about processes: all that is needed to start, watch and stop them, and nothing about engines."""
 
-from typing import Literal
+from typing import Final, Literal, NamedTuple
 
 import attrs
 
+from smgcfg.value import Value
+
 Role = Literal["worker", "gateway"]
 
+#: What is printed in place of a secret.
+REDACTED: Final = "***"
 
-@attrs.frozen
-class Secret:
+
+@attrs.frozen(eq=False, repr=False)
+class Secret(Value):
     """Where a secret stands in a word of an argv.
 
     Attributes:
@@ -22,8 +27,7 @@ class Secret:
     name: str
 
 
-@attrs.frozen
-class DeathNotice:
+class DeathNotice(NamedTuple):
     """What to tell the gateway on behalf of a worker that died without a word.
 
     Attributes:
@@ -35,8 +39,7 @@ class DeathNotice:
     frame: bytes
 
 
-@attrs.frozen
-class Port:
+class Port(NamedTuple):
     """A TCP port that a process will listen on.
 
     Attributes:
@@ -50,8 +53,8 @@ class Port:
     use: str
 
 
-@attrs.frozen(kw_only=True)
-class Readiness:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Readiness(Value):
     """How to tell that a process is ready.
 
     Attributes:
@@ -65,8 +68,8 @@ class Readiness:
     timeout: float
 
 
-@attrs.frozen(kw_only=True)
-class ProcessSpec:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class ProcessSpec(Value):
     """One process of a launch, as data.
 
     Attributes:
@@ -99,9 +102,20 @@ class ProcessSpec:
     sockets: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
 
+    def redacted(self) -> "ProcessSpec":
+        """Return the same process with `***` for every secret."""
+        argv, env = list(self.argv), dict(self.env)
+        for secret in self.secrets:
+            argv[secret.index] = argv[secret.index][: secret.start] + REDACTED
+        env |= dict.fromkeys(self.secret_env, REDACTED)
+        return attrs.evolve(self, argv=tuple(argv), env=tuple(env.items()))
 
-@attrs.frozen(kw_only=True)
-class LaunchSettings:
+    def __repr__(self) -> str:
+        return Value.__repr__(self.redacted())
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class LaunchSettings(Value):
     """How the launcher itself behaves, from the `[launch]` table.
 
     Attributes:
@@ -111,8 +125,8 @@ class LaunchSettings:
     grace: float = 30.0
 
 
-@attrs.frozen(kw_only=True)
-class Plan:
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Plan(Value):
     """A whole launch, as data: the same inputs give the same plan, byte for byte.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 import attrs
 
@@ -12,14 +12,13 @@ from smgcfg.backends._base import Backend
 from smgcfg.codec import words
 from smgcfg.endpoint import SOCKET_PATH_LIMIT, Endpoint, Transport
 from smgcfg.errors import ConfigError, Finding, error, errors_in
-from smgcfg.flags import keys_of, spec_of
+from smgcfg.flags import spec_of
 from smgcfg.line import Line, flags_line
 from smgcfg.owned import owned_findings
 from smgcfg.ports import HIGHEST
 
 
-@attrs.frozen
-class WorkerFlags:
+class WorkerFlags(NamedTuple):
     """The flags of workers that are alike: written once, with a gap for what differs from one to the next.
 
     Attributes:
@@ -47,10 +46,9 @@ class WorkerFlags:
         """
         model = backend.args.positional
         elsewhere = {model, *backend.owned[transport]}
-        keys = [key for key in keys_of(backend.args) if key not in elsewhere]
-        first = [key for key in keys if spec_of(backend.args, key).default is not None]
-        rest = [key for key in keys if spec_of(backend.args, key).default is None]
-        tail = flags_line(args, [*first, *rest], version)
+        keys = [key for key in set_settings(args) if key not in elsewhere]
+        keys.sort(key=lambda key: spec_of(backend.args, key).default is None)
+        tail = flags_line(args, keys, version)
         return cls(backend, flags_line(args, [model], version), tail + Line(args.extra))
 
     def at(self, endpoint: Endpoint) -> list[str]:

@@ -15,8 +15,6 @@ from smgcfg.origin import FromDefault, Origin
 from smgcfg.plan import Planned
 from smgcfg.process import Plan, ProcessSpec
 
-REDACTED: Final = "***"
-
 #: What the shell variables of secrets begin with in `--commands`.
 VARIABLE: Final = "SMGCFG_SECRET_"
 
@@ -206,12 +204,8 @@ def document_text(planned: Planned | None, findings: Iterable[Finding], *, show_
 
 
 def _process(process: ProcessSpec, show_secrets: bool) -> dict[str, Any]:
-    argv, env = list(process.argv), dict(process.env)
-    if not show_secrets:
-        for secret in process.secrets:
-            argv[secret.index] = argv[secret.index][: secret.start] + REDACTED
-        env |= dict.fromkeys(process.secret_env, REDACTED)
-    return {"argv": argv, "env": env}
+    shown = process if show_secrets else process.redacted()
+    return {"argv": list(shown.argv), "env": dict(shown.env)}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -27,14 +27,14 @@ SECRETS = {"api_key": "-s1", "control_plane_api_keys": ("i:n:user:s2", "i:n:admi
 
 
 def test_no_secret_is_printed() -> None:
-    """Neither the short form nor the commands nor the document holds a secret, whatever it is called."""
+    """Neither the short form, the commands, the document nor a repr holds a secret, whatever it is called."""
     result = planned(pool(env=(("HF_TOKEN", "s5"),)), gateway=SECRETS, env=(("REDIS_URL", "s6"),))
     assert result.plan is not None
     for text in (
         short_form(result, result.plan),
         commands(result.plan),
         document_text(result, result.findings),
-        repr(result.plan.gateway.secrets),
+        repr(result.plan),
     ):
         assert not any(secret in text for secret in ("s1", "s2", "s3", "s4", "s5", "s6"))
     assert document(result, result.findings)["redacted"] is True
