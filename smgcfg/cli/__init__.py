@@ -17,7 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The words behind the program's name; by default those of this process.
 
     Returns:
-        The exit code: 2 for bad input, else what the command says.
+        The exit code: 2 for bad input, 130 when interrupted, else what the command says.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     first = words[0] if words else "--help"
@@ -44,6 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        # Nothing was started: from then on a launch takes its signals itself.
+        return 130
 
 
 def _run(command: str, words: list[str]) -> int:

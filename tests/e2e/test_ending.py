@@ -79,6 +79,17 @@ def test_a_second_interrupt_kills(place: Place) -> None:
         assert time.monotonic() - asked < 3
 
 
+def test_interrupted_before_anything_is_started(place: Place) -> None:
+    """Ctrl-C while files are read ends the command at once, without a word."""
+    slow = place.home / "slow.toml"
+    os.mkfifo(slow)
+    with serving(place, place.base, str(slow), "--stand-in") as serve:
+        # It can be opened as soon as somebody reads it.
+        with slow.open("wb"):
+            assert serve.stop(signal.SIGINT) == 130
+        assert (serve.out, serve.err) == ("", "")
+
+
 def test_stopped_while_loading(place: Place) -> None:
     """A launch whose engines load is stopped at once, and does not call that a failure."""
     with serving(place, place.base, place.file("slow", f"pools.demo.{LOADING}"), "--stand-in") as serve:
