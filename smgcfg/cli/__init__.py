@@ -19,6 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 2 for bad input, 130 when interrupted, else what the command says.
     """
+    _open_standard_streams()
     words = list(sys.argv[1:] if argv is None else argv)
     first = words[0] if words else "--help"
     if first in ("--version", "-V"):
@@ -47,6 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         # Nothing was started: from then on a launch takes its signals itself.
         return 130
+
+
+def _open_standard_streams() -> None:
+    """Have the standard streams that were closed, as by `>&-`, lead nowhere: else their numbers go to other files."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The lowest number that is free is that of the stream, as those before it are open by now.
+            setattr(sys, name, open("/dev/null", mode, encoding="utf-8"))  # noqa: SIM115 - to the end
 
 
 def _run(command: str, words: list[str]) -> int:

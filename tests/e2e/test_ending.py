@@ -129,6 +129,15 @@ def test_output_that_nobody_reads(place: Place) -> None:
         assert serve.err == ""
 
 
+def test_no_standard_streams(place: Place) -> None:
+    """A launch whose standard streams were closed goes on and stops as any other."""
+    closed = ("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *MODULE)
+    with serving(place, place.base, "--stand-in", program=closed) as serve:
+        assert until(lambda: is_ready(place.url), PATIENCE)
+        assert answers(place.url)
+        assert serve.stop() == 143
+
+
 def test_ctrl_c_on_a_terminal(place: Place) -> None:
     """On a terminal a line shows what is loading; Ctrl-C stops the launch, and reaches nobody else."""
     slow = place.file("slow", "pools.demo.env.SMGCFG_STANDIN_LOAD_SECONDS = '2'")

@@ -105,7 +105,7 @@ def test_one_name_one_launch(place: Place) -> None:
 
 
 def test_two_at_once_on_one_port(place: Place) -> None:
-    """Of two launches that want one port at the same time one serves, and the other fails; no gateway is mistaken."""
+    """Of two launches that want one port at the same time one serves; the other fails, and never calls itself ready."""
     run_dir = place.ports.run_dir(place.home / f"rival-{number}" for number in itertools.count())
     rival = ["--set", "name=rival", "--set", f"launch.run_dir={run_dir}"]
     with (
