@@ -11,6 +11,7 @@ from typing import Any, Final
 from smgcfg.backends.tokenspeed import TokenspeedArgs
 from smgcfg.errors import ConfigError
 from smgcfg.standin.settings import TOKENSPEED_VERSION, EngineSettings, Play, SettingsError, context_length
+from smgcfg.standin.stop import Stop
 from smgcfg.standin.tokenizer import write_model_dir
 
 _USAGE: Final = """\
@@ -124,13 +125,13 @@ def play(settings: EngineSettings) -> int:
     Returns:
         The exit code.
     """
+    stop = Stop()
+    stop.install()
     try:
-        from smgcfg.standin.server import Server, Stop
+        from smgcfg.standin.server import Server
     except ModuleNotFoundError as exc:
         print(f"the stand-in needs {exc.name}: install smgcfg[standin]", file=sys.stderr)
         return 2
-    stop = Stop()
-    stop.install()
     try:
         backend = "xgrammar, by llguidance" if settings.enforce else "none"
         logprobs = "on" if settings.output_logprobs else "off"

@@ -10,7 +10,6 @@ of what they take differently. The stand-in errs on one side only: what it can n
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Sequence
 
 import attrs
@@ -127,14 +126,6 @@ def _json_source(text: str) -> str:
     return LLMatcher.grammar_from_json_schema(text, overrides=structural_tag.JSON_OPTIONS)
 
 
-def _regex_source(text: str) -> str:
-    # The whole answer must match, so the anchors that people write add nothing; llguidance has none.
-    pattern = text.removeprefix("^")
-    if re.search(r"(?<!\\)(?:\\\\)*\$\Z", pattern):
-        pattern = pattern[:-1]
-    return LLMatcher.grammar_from_regex(pattern)
-
-
 def _ebnf_source(text: str) -> str:
     root, rules = ebnf.to_lark(text)
     return LLMatcher.grammar_from_lark(f"start: {root}\n{rules}\n")
@@ -146,7 +137,7 @@ def _structural_tag_source(text: str) -> str:
 
 _SOURCES: dict[str, Callable[[str], str]] = {
     "json_schema": _json_source,
-    "regex": _regex_source,
+    "regex": LLMatcher.grammar_from_regex,
     "ebnf": _ebnf_source,
     "structural_tag": _structural_tag_source,
 }

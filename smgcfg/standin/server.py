@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import signal
-import socket
 import time
 from collections.abc import Callable
-from types import FrameType
 
 import zmq
 
@@ -15,6 +12,7 @@ from smgcfg.standin import wire
 from smgcfg.standin.engine import Rank
 from smgcfg.standin.grammar import GrammarLibrary
 from smgcfg.standin.settings import EngineSettings
+from smgcfg.standin.stop import Stop
 
 #: How long TokenSpeed 0.1.1 waits for the gateway's INIT before it gives up
 _INIT_SECONDS = 600
@@ -25,30 +23,6 @@ _LINGER_MS = 500
 
 class HandshakeError(Exception):
     """The gateway did not answer as the handshake wants; the engine ends with exit code 1."""
-
-
-class Stop:
-    """Turns SIGTERM and SIGINT into something that a poll wakes up for."""
-
-    def __init__(self) -> None:
-        self.signal: str | None = None
-        self.wake, self._waker = socket.socketpair()
-        self._waker.setblocking(False)
-
-    def install(self) -> None:
-        """Take over the two signals; only from the main thread."""
-        signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_signal)
-
-    def close(self) -> None:
-        """Close the two sockets."""
-        signal.set_wakeup_fd(-1)
-        self.wake.close()
-        self._waker.close()
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self.signal = signal.Signals(number).name
 
 
 class Link:

@@ -3,8 +3,10 @@
 A structural tag is a tree of formats that mixes free text with constrained pieces, which smg uses for the tool calls of
 models with a syntax of their own. The stand-in only ever *writes* such text, so the translation may accept less than
 the structural tag does, never more: free text holds no character that begins a delimiter (so no trigger and no end can
-arise in it by chance), and triggered tags are one tag of the first trigger. A format without a translation is an error. A number in front of a
-digit has no end that llguidance could see: such an answer only ends at its limit.
+arise in it by chance), and triggered tags are one tag of the first trigger. A format without a translation is an error.
+
+llguidance reads greedily: a number in front of a piece that begins with a digit, say, has no end that it could see.
+Such an answer only ends at its limit.
 """
 
 from __future__ import annotations

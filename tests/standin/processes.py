@@ -166,23 +166,18 @@ class FakeGateway:
 
     def greet(self, count: int = 1, init: Any = None) -> dict[bytes, dict[str, Any]]:
         """Take every engine through the handshake; return the ready responses by identity."""
-        for _ in range(count):
-            engine, hello = self.handshake.recv_multipart()
-            assert msgspec.msgpack.decode(hello) == {
-                "status": "HELLO", "local": True, "headless": True, "parallel_config_hash": None,
-            }  # fmt: skip
-            answer = {"addresses": self.addresses, "parallel_config": {}} if init is None else init
-            self.handshake.send_multipart([engine, msgspec.msgpack.encode(answer)])
-        if init is not None:
-            return {}
-        for _ in range(count):
-            assert msgspec.msgpack.decode(self.handshake.recv_multipart()[1])["status"] == "READY"
-        return {engine: msgspec.msgpack.decode(ready) for engine, ready in self._registrations(count)}
-
-    def _registrations(self, count: int) -> Iterator[tuple[bytes, bytes]]:
-        for _ in range(count):
-            engine, ready = self.inputs.recv_multipart()
-            yield engine, ready
+        answer = {"addresses": self.addresses, "parallel_config": {}} if init is None else init
+        waiting = {"HELLO": count, "READY": 0 if init is not None else count}
+        while any(waiting.values()):
+            engine, said = self.handshake.recv_multipart()
+            message = msgspec.msgpack.decode(said)
+            status = message.pop("status")
+            waiting[status] -= 1
+            assert message == {"local": True, "headless": True, "parallel_config_hash": None}
+            if status == "HELLO":
+                self.handshake.send_multipart([engine, msgspec.msgpack.encode(answer)])
+        registered = [self.inputs.recv_multipart() for _ in range(count if init is None else 0)]
+        return {engine: msgspec.msgpack.decode(ready) for engine, ready in registered}
 
     def add(self, rid: str, engine: bytes = b"\0\0", stream: bool = True, **params: Any) -> None:
         """Send a request with the prompt "hi"; parameters by their position's name."""

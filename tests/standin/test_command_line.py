@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from standin.processes import standin_words
 
+from smgcfg.errors import ConfigError
 from smgcfg.standin.__main__ import main, read_settings
 from smgcfg.standin.settings import EngineSettings, Play, SettingsError, context_length
 from smgcfg.standin.tokenizer import MAX_MODEL_LEN, write_model_dir
@@ -49,11 +50,20 @@ def test_the_flags_of_a_launcher() -> None:
         ([*SERVE, "--zmq-engine-index", "65535", "--data-parallel-size", "2"], "65536"),
     ],
 )
-def test_refused_command_lines(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A bad command line ends with 2 and names what is wrong on standard error."""
-    assert main(words, {}) == 2
+def test_refused_command_lines(words: list[str], complaint: str) -> None:
+    """A command line that the engine refuses is refused, and the message names what is wrong."""
+    with pytest.raises((ConfigError, SettingsError)) as caught:
+        read_settings(words, {})
+    assert complaint in str(caught.value)
+
+
+def test_a_refusal_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whichever kind of refusal, it is printed on standard error only and the exit code is 2."""
+    assert main(["serve", "--model", "m"], {}) == 2
+    assert main([*SERVE, "--no-such-flag"], {}) == 2
     printed = capsys.readouterr()
-    assert complaint in printed.err
+    assert "headless" in printed.err
+    assert "--no-such-flag" in printed.err
     assert printed.out == ""
 
 
@@ -68,10 +78,10 @@ def test_refused_command_lines(words: list[str], complaint: str, capsys: pytest.
         {"SMGCFG_STANDIN_STEP_SECONDS": "inf"},
     ],
 )
-def test_refused_environments(environ: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A value of the stand-in's own variables that means nothing ends with 2 and names the variable."""
-    assert main(SERVE, environ) == 2
-    assert next(iter(environ)) in capsys.readouterr().err
+def test_refused_environments(environ: dict[str, str]) -> None:
+    """A value of the stand-in's own variables that means nothing is refused, and the variable is named."""
+    with pytest.raises(SettingsError, match=next(iter(environ))):
+        read_settings(SERVE, environ)
 
 
 def test_the_environment_is_read() -> None:

@@ -84,7 +84,7 @@ def test_ranks_of_one_process(gateway: FakeGateway, port: int, tmp_path: Path) -
 
 
 def test_abort_of_a_running_request(gateway: FakeGateway, port: int, tmp_path: Path) -> None:
-    """An aborted request falls silent while another one goes on to its end."""
+    """An aborted request falls silent while another one goes on to its end, at the pace that was set."""
     with standin(port, tmp_path / "log", SMGCFG_STANDIN_STEP_SECONDS="0.01"):
         gateway.greet()
         gateway.add("gone", ignore_eos=True)
@@ -92,8 +92,10 @@ def test_abort_of_a_running_request(gateway: FakeGateway, port: int, tmp_path: P
         while "gone" not in gateway.output()[1]:
             pass
         gateway.abort("gone")
+        started = time.monotonic()
         gateway.answer("stays")
         assert not gateway.outputs.poll(300)
+        assert time.monotonic() - started > 0.2  # 30 steps of 10 ms, most of them still to come
 
 
 def test_death_in_the_middle_of_an_answer(gateway: FakeGateway, port: int, tmp_path: Path) -> None:

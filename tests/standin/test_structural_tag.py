@@ -174,7 +174,7 @@ def allows(form: dict[str, Any], text: str) -> bool:
 
 
 # No delimiter and no piece begins like the text or the number in front of it: llguidance could not tell them apart.
-texts = st.text('<>"\\é[', min_size=1, max_size=3)
+texts = st.text('<>ab"\\é[', min_size=1, max_size=3)
 leaves = st.one_of(
     texts.map(lambda text: {"type": "const_string", "value": text}),
     st.sampled_from(
