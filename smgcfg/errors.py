@@ -36,6 +36,8 @@ CODES: Final[dict[str, str]] = {
     "SMG031": "the run directory can not be used",
     "SMG032": "a program is missing",
     "SMG033": "the installed version is not the expected one",
+    "SMG040": "the gateway does not take the request",
+    "SMG041": "no running launch of that name",
 }
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 COMMANDS = {
     "plan": "show what a deployment would start, and start nothing",
     "serve": "start a deployment and watch it until it is told to stop",
+    "verify": "ask a running gateway whether it keeps what its API promises",
+    "watch": "verify a running gateway again and again, for an alert to be set on",
 }
 
 

@@ -1,0 +1,255 @@
+"""`smgcfg verify`: ask a running gateway whether it keeps what its API promises."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+import attrs
+
+from smgcfg.cli.sources import Parser, review, take_apart
+from smgcfg.config import NAME
+from smgcfg.errors import ConfigError, error, errors_in
+from smgcfg.verify.gateway import Target, Unreachable
+from smgcfg.verify.probes import GROUPS, KINDS, Kind
+from smgcfg.verify.promises import Promises, promises_of, target_of
+from smgcfg.verify.report import Report
+from smgcfg.verify.run import Limits, verify
+
+_USAGE = "smgcfg verify URL | NAME | FILE... [--require LIST] [--json] [--junit FILE]"
+
+_DESCRIPTION = """\
+Send real requests through a running gateway and look at the answers: is every constraint enforced, by every worker?
+A URL has to enforce what --require says, a deployment file what its engines' settings promise."""
+
+_EPILOG = """\
+kinds: json_schema, json_object, tool_required, tool_named, regex, ebnf, logprobs; tools stands for two, all for all
+exit codes: 0 everything promised is enforced; 1 it is not; 2 bad input; 3 there is no gateway to ask"""
+
+
+@attrs.frozen
+class Asked:
+    """What a command line asks to be verified.
+
+    Attributes:
+        target: The gateway.
+        kinds: What has to be enforced.
+        limits: The bounds.
+        promises: What the deployment promises; None for a URL.
+    """
+
+    target: Target
+    kinds: tuple[Kind, ...]
+    limits: Limits
+    promises: Promises | None
+
+    def report(self) -> Report:
+        """Ask, and explain what is broken as far as it can be.
+
+        Raises:
+            Unreachable: There is no gateway to ask.
+            ConfigError: The gateway does not take the key, or the model has to be chosen.
+        """
+        report = verify(self.target, self.kinds, limits=self.limits)
+        return report if self.promises is None else self.promises.explain(report)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run the command.
+
+    Args:
+        argv: The words behind the program's name, "verify" first.
+
+    Returns:
+        0 when everything promised is enforced, 1 when it is not, 3 when there is no gateway to ask.
+    """
+    parser = target_parser("verify", _DESCRIPTION, _USAGE)
+    parser.add_argument("--json", action="store_true", help="everything, for programs")
+    parser.add_argument("--junit", metavar="FILE", help="also write the checks as JUnit XML, for CI")
+    asked, options = read_target(parser, argv)
+    from smgcfg.verify import render
+
+    try:
+        report = asked.report()
+    except Unreachable as nobody:
+        if options.json:
+            import json
+
+            print(json.dumps({"url": asked.target.url, "ok": False, "error": str(nobody)}, indent=2))
+        raise
+    if options.junit is not None:
+        _write(options.junit, render.junit(report))
+    _print(render.document_text(report) if options.json else render.table(report))
+    return report.exit_code
+
+
+def target_parser(command: str, description: str, usage: str) -> Parser:
+    """Return a parser of the options by which a command knows what to verify.
+
+    Args:
+        command: The command.
+        description: What it does.
+        usage: How it is used.
+    """
+    parser = Parser(command, description, usage)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument("files", nargs="+", metavar="TARGET", help="a URL, a launch's name, or deployment files")
+    parser.add_argument("--require", metavar="LIST", help="what has to be enforced, with commas between")
+    parser.add_argument("--model", dest="public_name", metavar="NAME", help="the model, where several are served")
+    parser.add_argument("--api-key-env", metavar="NAME", help="the environment variable that holds the API key")
+    parser.add_argument("--insecure", action="store_true", help="do not check the gateway's certificate")
+    parser.add_argument("--metrics", metavar="URL", help="where the gateway shows its metrics")
+    bounds = parser.add_argument_group("bounds")
+    bounds.add_argument("--timeout", metavar="S", type=positive, help="seconds one answer may take: 30")
+    bounds.add_argument("--deadline", metavar="S", type=positive, help="seconds everything may take: 300")
+    bounds.add_argument("--requests-in-flight", metavar="N", type=_count, help="requests at once: 4")
+    bounds.add_argument("--max-tokens", metavar="N", type=_count, help="the most tokens of one answer: 256")
+    of_file = parser.add_argument_group("with a file")
+    of_file.add_argument("--set", metavar="PATH=VALUE", help="set one key on top of the files; may be repeated")
+    of_file.add_argument("--unset", metavar="PATH", help="do not pass this setting; may be repeated")
+    of_file.add_argument("--pool", metavar="NAME", help="the pool that the engine flags behind -- are for")
+    of_file.add_argument("--stand-in", action="store_true", help="it runs with stand-ins in place of the engines")
+    # What a deployment without a file is made of: there is none of that here.
+    parser.set_defaults(backend=None, model=None, replicas=None, gpus=None, port=None)
+    return parser
+
+
+def read_target(parser: Parser, argv: Sequence[str]) -> tuple[Asked, argparse.Namespace]:
+    """Read what a command line asks to be verified.
+
+    Args:
+        parser: A parser of `target_parser`.
+        argv: The words behind the program's name, the command first.
+
+    Raises:
+        ConfigError: Bad input: all of it that could be found.
+    """
+    words = take_apart(parser, argv)
+    options = words.options
+    required = None if options.require is None else _kinds(options.require)
+    first = options.files[0]
+    if urlsplit(first).scheme in ("http", "https"):
+        if len(options.files) > 1 or words.overrides or words.engine.tokens or options.pool or options.stand_in:
+            parser.error("a URL stands alone: files, --set, --unset, --pool, --stand-in and -- are for files")
+        target, promises = _target_at(parser, first), None
+    elif (
+        len(options.files) == 1 and NAME.fullmatch(first) and not first.endswith(".toml") and not os.path.exists(first)
+    ):
+        target, promises = launch_named(first)
+    else:
+        reviewed = review(words, argv, host=False)
+        planned = reviewed.planned
+        if planned is None or planned.plan is None or errors_in(reviewed.findings):
+            raise ConfigError(reviewed.findings)
+        target, promises = target_of(planned, planned.plan), promises_of(planned)
+    if required is None:
+        required = tuple(KINDS) if promises is None else promises.kinds
+    return Asked(_with_options(parser, target, options), required, _limits(options), promises), options
+
+
+def launch_named(name: str) -> tuple[Target, Promises]:
+    """Return where a running launch answers and what it promises: the one place that knows launches by name.
+
+    Args:
+        name: The deployment's name.
+
+    Raises:
+        ConfigError: No running launch of that name is known.
+    """
+    message = f"no file of that name, and no running launch is known as {name!r}"
+    raise ConfigError([error("SMG041", "TARGET", message, hint="name its deployment file or its URL")])
+
+
+def _target_at(parser: Parser, url: str) -> Target:
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable or parts.query or parts.fragment or parts.username:
+        parser.error(f"no URL of a gateway: {url!r}")
+    # People paste what their client is configured with.
+    return Target(url=url.rstrip("/").removesuffix("/v1").rstrip("/"))
+
+
+def _with_options(parser: Parser, target: Target, options: argparse.Namespace) -> Target:
+    if options.metrics is not None:
+        scheme = urlsplit(options.metrics).scheme
+        if scheme not in ("http", "https"):
+            parser.error(f"--metrics: expected a URL, got {options.metrics!r}")
+        target = attrs.evolve(target, metrics_url=options.metrics.rstrip("/").removesuffix("/metrics"))
+    if options.api_key_env is not None:
+        key = os.environ.get(options.api_key_env, "")
+        if not key or not key.isascii() or not key.isprintable():
+            what = "holds no usable key" if key else "is not set"
+            raise ConfigError([error("SMG003", "--api-key-env", f"the variable {options.api_key_env!r} {what}")])
+        target = attrs.evolve(target, api_key=key, workers_key=target.workers_key or key)
+    return attrs.evolve(target, model=options.public_name or target.model, insecure=options.insecure or target.insecure)
+
+
+def _limits(options: argparse.Namespace) -> Limits:
+    chosen = {
+        "timeout": options.timeout,
+        "deadline": options.deadline,
+        "in_flight": options.requests_in_flight,
+        "tokens": options.max_tokens,
+    }
+    return Limits(**{name: value for name, value in chosen.items() if value is not None})
+
+
+def _kinds(text: str) -> tuple[Kind, ...]:
+    """Read a list of kinds and groups.
+
+    Raises:
+        ConfigError: A word is neither.
+    """
+    words: dict[str, tuple[Kind, ...]] = {**{kind: (kind,) for kind in KINDS}, **GROUPS}
+    chosen: set[Kind] = set()
+    findings = []
+    for word in filter(None, map(str.strip, text.split(","))):
+        if word in words:
+            chosen |= set(words[word])
+        else:
+            from smgcfg.suggest import did_you_mean
+
+            message = f"expected {', '.join(words)}; got {word!r}"
+            findings.append(error("SMG004", "--require", message, hint=did_you_mean(word, words)))
+    if not chosen and not findings:
+        findings.append(error("SMG004", "--require", "names nothing", hint=f"one or more of {', '.join(words)}"))
+    if findings:
+        raise ConfigError(findings)
+    return tuple(kind for kind in KINDS if kind in chosen)
+
+
+def positive(text: str) -> float:
+    """Return a number of seconds that a bound can be.
+
+    Raises:
+        ValueError: It is none.
+    """
+    value = float(text)
+    if not 0 < value < 1e6:
+        raise ValueError(text)
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if not 0 < value < 1e5:
+        raise ValueError(text)
+    return value
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as problem:
+        raise ConfigError([error("SMG001", "--junit", f"{path!r} can not be written: {problem.strerror}")]) from None
+
+
+def _print(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding))
