@@ -2,11 +2,11 @@
 
 import json
 import re
+import urllib.request
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import attrs
-import httpx
 import openai
 from standin.schemas import valid
 
@@ -206,6 +206,7 @@ def is_ready(url: str) -> bool:
         url: The gateway's URL.
     """
     try:
-        return httpx.get(f"{url}/readiness").status_code == 200
-    except httpx.HTTPError:
+        with urllib.request.urlopen(f"{url}/readiness", timeout=TIMEOUT):
+            return True
+    except OSError:
         return False

@@ -199,3 +199,11 @@ def test_a_worker_that_dies_later(place: Place) -> None:
         os.kill(serve.pid_of("demo-0"), signal.SIGKILL)
         serve.said(r"demo-0 +DIED pid \d+ SIGKILL after", seconds=3)
         assert serve.wait() == 128 + signal.SIGKILL
+
+
+def test_an_engine_that_loads_too_long(place: Place) -> None:
+    """A worker that is not ready within its time ends the launch, with what the gateway says of it."""
+    slow = place.file("slow", f"pools.demo.{LOADING}\npools.demo.startup_timeout = 1.0")
+    with serving(place, place.base, slow, "--stand-in") as serve:
+        assert serve.wait() == 1
+        serve.said(r"demo-0 +NOT READY pid \d+ within 1\.0 s: the gateway lists it as 'pending'$")
