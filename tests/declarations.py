@@ -30,26 +30,26 @@ RECORD_CHANGES: Final[Mapping[str, Callable[[Record], Record | None]]] = {
 
 #: Ways to change one declaration; None where it has nothing to change so.
 SPEC_CHANGES: Final[Mapping[str, Callable[[FlagSpec], FlagSpec | None]]] = {
-    "another name": lambda spec: attrs.evolve(spec, names=(spec.names[0] + "-x", *spec.names[1:])),
-    "one spelling less": lambda spec: attrs.evolve(spec, names=spec.names[:-1]) if spec.names[1:] else None,
-    "one way off less": lambda spec: attrs.evolve(spec, off=spec.off[:-1]) if spec.off else None,
-    "another kind": lambda spec: attrs.evolve(spec, kind="append" if spec.kind != "append" else "value"),
-    "another type": lambda spec: attrs.evolve(spec, type=int if spec.type is not int else str),
-    "one choice less": lambda spec: attrs.evolve(spec, choices=spec.choices[1:]) if spec.choices else None,
-    "choices open": lambda spec: attrs.evolve(spec, choices=None) if spec.choices else None,
-    "early bounds": lambda spec: attrs.evolve(spec, bounds=(7, 8)),
-    "secrecy": lambda spec: attrs.evolve(spec, secret=not spec.secret),
-    "an environment variable": lambda spec: attrs.evolve(spec, env="X_" + spec.env),
-    "another reading": lambda spec: attrs.evolve(spec, reads="plain" if spec.reads != "plain" else "nonempty"),
-    "another least": lambda spec: attrs.evolve(spec, least=1 - spec.least),
-    "another repeating": lambda spec: attrs.evolve(spec, extends=not spec.extends),
-    "no version": lambda spec: attrs.evolve(spec, versions=("0",)),
-    "all versions": lambda spec: attrs.evolve(spec, versions=()) if spec.versions else None,
-    "spelled everywhere": lambda spec: attrs.evolve(spec, spelled={}) if spec.spelled else None,
-    "narrowed nowhere": lambda spec: attrs.evolve(spec, narrow={}) if spec.narrow else None,
-    "another rival": lambda spec: attrs.evolve(spec, rivals="" if spec.rivals else "x"),
+    "another name": lambda spec: spec.evolve(names=(spec.names[0] + "-x", *spec.names[1:])),
+    "one spelling less": lambda spec: spec.evolve(names=spec.names[:-1]) if spec.names[1:] else None,
+    "one way off less": lambda spec: spec.evolve(off=spec.off[:-1]) if spec.off else None,
+    "another kind": lambda spec: spec.evolve(kind="append" if spec.kind != "append" else "value"),
+    "another type": lambda spec: spec.evolve(type=int if spec.type is not int else str),
+    "one choice less": lambda spec: spec.evolve(choices=spec.choices[1:]) if spec.choices else None,
+    "choices open": lambda spec: spec.evolve(choices=None) if spec.choices else None,
+    "early bounds": lambda spec: spec.evolve(bounds=(7, 8)),
+    "secrecy": lambda spec: spec.evolve(secret=not spec.secret),
+    "an environment variable": lambda spec: spec.evolve(env="X_" + spec.env),
+    "another reading": lambda spec: spec.evolve(reads="plain" if spec.reads != "plain" else "nonempty"),
+    "another least": lambda spec: spec.evolve(least=1 - spec.least),
+    "another repeating": lambda spec: spec.evolve(extends=not spec.extends),
+    "no version": lambda spec: spec.evolve(versions=("0",)),
+    "all versions": lambda spec: spec.evolve(versions=()) if spec.versions else None,
+    "spelled everywhere": lambda spec: spec.evolve(spelled={}) if spec.spelled else None,
+    "narrowed nowhere": lambda spec: spec.evolve(narrow={}) if spec.narrow else None,
+    "another rival": lambda spec: spec.evolve(rivals="" if spec.rivals else "x"),
     "one spelling at a time": lambda spec: (
-        attrs.evolve(spec, one_spelling=not spec.one_spelling) if spec.off or spec.names[1:] else None
+        spec.evolve(one_spelling=not spec.one_spelling) if spec.off or spec.names[1:] else None
     ),
 }
 
