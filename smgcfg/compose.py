@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
-
-import attrs
+from typing import Any, Final
 
 from smgcfg.codec import Refused
 from smgcfg.config import Gateway, Pairs
@@ -34,7 +32,6 @@ _SECRET_WORDS: Final = frozenset(
 )
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Slot(Value):
     """The place of one worker.
 
@@ -63,7 +60,7 @@ class Slot(Value):
         }
 
 
-class Surroundings(NamedTuple):
+class Surroundings(Value):
     """What an operator writes around the command of a process.
 
     Attributes:

@@ -9,7 +9,6 @@ from smgcfg.args import Args, check_settings
 from smgcfg.errors import ConfigError, Finding, error
 from smgcfg.flags import flag
 from smgcfg.gateway import GatewayArgs
-from smgcfg.value import Value
 
 A = TypeVar("A", bound=Args)
 
@@ -23,8 +22,32 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 FIRST_WORKER_PORT: Final = 31000
 
 
+class _Table:
+    """What the tables have in common: their settings are checked when they are made, and compared over their fields.
+
+    attrs would compile the methods of a comparison and a repr for each of them, at every start.
+    """
+
+    __slots__ = ()
+
+    def __attrs_post_init__(self) -> None:
+        _raise(check_settings(self))
+
+    def _fields(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}  # type: ignore[arg-type]
+
+    def __eq__(self, other: object) -> bool:
+        return self._fields() == other._fields() if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self._fields().values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self._fields().items())})"
+
+
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class Pool(Value, Generic[A]):
+class Pool(_Table, Generic[A]):
     """Workers that are alike: one engine, one model, one set of engine settings.
 
     Attributes:
@@ -58,12 +81,9 @@ class Pool(Value, Generic[A]):
     startup_timeout: float = flag("seconds a worker may take to become ready", default=1800.0, bounds=(0, None))
     engine_version: str | None = flag("the engine's version, to check the settings against", reads="nonempty")
 
-    def __attrs_post_init__(self) -> None:
-        _raise(check_settings(self))
-
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class Gateway(Value):
+class Gateway(_Table):
     """The gateway: its own settings, and how to start it.
 
     Attributes:
@@ -82,23 +102,17 @@ class Gateway(Value):
     version: str | None = flag("the gateway's version, to check the settings against", reads="nonempty")
     startup_timeout: float = flag("seconds the gateway may take to answer", default=60.0, bounds=(0, None))
 
-    def __attrs_post_init__(self) -> None:
-        _raise(check_settings(self))
-
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class Launch(Value):
+class Launch(_Table):
     """How smgcfg itself behaves: the keys of `[launch]`."""
 
     grace: float = flag("seconds between asking a process to stop and killing it", default=30.0, bounds=(0, None))
     run_dir: str | None = flag("the directory of the sockets, instead of the derived one", reads="nonempty")
 
-    def __attrs_post_init__(self) -> None:
-        _raise(check_settings(self))
-
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class Deployment(Value):
+class Deployment(_Table):
     """A whole deployment.
 
     Attributes:
@@ -127,7 +141,7 @@ class Deployment(Value):
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class Variable(Value):
+class Variable:
     """One environment variable of an `env` table: declared like a setting, so that it is checked like one."""
 
     value: str = flag("the text of an environment variable", default="", reads="raw")

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-import attrs
-
 from smgcfg.args import Args
 from smgcfg.backends._base import Backend
 from smgcfg.config import Deployment, Pool
@@ -15,6 +13,7 @@ from smgcfg.flags import spec_of
 from smgcfg.gateway import GatewayArgs, command
 from smgcfg.ports import PortBook
 from smgcfg.schema import Path, dotted
+from smgcfg.value import Value
 
 GATEWAY: Final[Path] = ("gateway",)
 
@@ -34,8 +33,7 @@ _GATEWAY_FACTS: Final = {
 }
 
 
-@attrs.frozen(kw_only=True)
-class Shape:
+class Shape(Value):
     """A pool once everything that its workers share is known.
 
     Attributes:

@@ -1,6 +1,8 @@
 """Where the gateway reaches a worker, and what smg 1.13.0 derives from that address."""
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from smgcfg.value import Value
 
 Transport = Literal["zmq", "grpc"]
 
@@ -45,7 +47,7 @@ def bare(host: str) -> str:
     return host[1:-1] if host.startswith("[") and host.endswith("]") else host
 
 
-class Endpoint(NamedTuple):
+class Endpoint(Value):
     """The address of one worker.
 
     Attributes:

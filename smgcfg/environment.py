@@ -3,12 +3,9 @@
 import os
 import sys
 
-import attrs
-
 from smgcfg.value import Value
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Environment(Value):
     """All that a plan takes from its surroundings.
 

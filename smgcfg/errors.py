@@ -1,9 +1,10 @@
 """Findings, the errors that carry them, and the exit code of each."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from smgcfg.origin import Origin
+from smgcfg.value import Value
 
 Severity = Literal["error", "warning"]
 
@@ -41,7 +42,7 @@ CODES: Final[dict[str, str]] = {
 }
 
 
-class Finding(NamedTuple):
+class Finding(Value):
     """One problem, as data.
 
     Attributes:

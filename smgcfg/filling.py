@@ -28,6 +28,11 @@ class Choices:
     def __init__(self, overlay: Overlay[Path] | None) -> None:
         self._overlay: Overlay[Path] = overlay or Overlay()
 
+    def __eq__(self, other: object) -> bool:
+        return self._overlay == other._overlay if isinstance(other, Choices) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
     def where(self, path: Path) -> Origin | None:
         """Return where a value was chosen, or None where that is not known."""
         winner = self._overlay.winner(path)
@@ -100,7 +105,7 @@ class Filling(Generic[A]):
     def placed(self, finding: Finding) -> Finding:
         """Return a finding about one setting with the whole key and the place of its value."""
         path = self.path(finding.key)
-        return finding._replace(key=dotted(path), where=finding.where or self._choices.where(path))
+        return finding.evolve(key=dotted(path), where=finding.where or self._choices.where(path))
 
     def conflict(self, key: str, message: str, hint: str) -> None:
         """Report a value of the operator's that stands against what the plan would choose; it is kept."""

@@ -9,6 +9,8 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import attrs
 
+from smgcfg.value import Value
+
 T = TypeVar("T")
 
 #: How a setting stands on a command line.
@@ -27,8 +29,7 @@ Bounds = tuple[float | None, float | None]
 _META: Final = "smgcfg"
 
 
-@attrs.frozen(eq=False, repr=False)
-class FlagSpec:
+class FlagSpec(Value):
     """Everything known of one setting.
 
     Attributes:
@@ -81,8 +82,9 @@ class FlagSpec:
     spelled: dict[str, tuple[str, ...]]
     narrow: dict[str, tuple[Any, ...]]
 
-    def __repr__(self) -> str:
-        return f"<FlagSpec {self.key}>"
+    # There is one object for each setting, and its dicts could not be hashed.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     @property
     def many(self) -> bool:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
+
+from smgcfg.value import Value
 
 #: More GPUs than any machine has: beyond it a number is a mistake, not a plan.
 MOST: Final = 1_000_000
@@ -24,7 +26,7 @@ def visible_gpus(text: str | None) -> tuple[str, ...] | None:
     return tuple(filter(None, names))
 
 
-class Shortage(NamedTuple):
+class Shortage(Value):
     """GPUs that are not there.
 
     Attributes:
@@ -38,7 +40,7 @@ class Shortage(NamedTuple):
     source: str
 
 
-class Overlap(NamedTuple):
+class Overlap(Value):
     """A GPU that two workers would use.
 
     Attributes:

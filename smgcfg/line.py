@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-import attrs
-
 from smgcfg.args import Args, set_settings
 from smgcfg.codec import Refused, words
 from smgcfg.errors import ConfigError, error
@@ -12,7 +10,6 @@ from smgcfg.process import Secret
 from smgcfg.value import Value
 
 
-@attrs.frozen(eq=False, repr=False)
 class Line(Value):
     """Words of a command line.
 
@@ -29,7 +26,7 @@ class Line(Value):
 
     def behind(self, count: int) -> tuple[Secret, ...]:
         """Return where the secrets stand once `count` words are put in front."""
-        return tuple(attrs.evolve(secret, index=secret.index + count) for secret in self.secrets)
+        return tuple(secret.evolve(index=secret.index + count) for secret in self.secrets)
 
 
 def flags_line(args: Args, keys: Iterable[str], version: str | None = None) -> Line:

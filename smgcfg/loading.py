@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from smgcfg.backends import BACKENDS
 from smgcfg.config import NAME, Deployment, Gateway, Launch, Pool, bad_name
@@ -13,9 +13,10 @@ from smgcfg.schema import Path, Schema, dotted
 from smgcfg.sources.document import Document, read_document
 from smgcfg.sources.overrides import Override, flags_layer, override_layer
 from smgcfg.sources.toml import document_layer
+from smgcfg.value import Value
 
 
-class EngineFlags(NamedTuple):
+class EngineFlags(Value):
     """Engine flags behind `--` of a command line.
 
     Attributes:
@@ -29,7 +30,7 @@ class EngineFlags(NamedTuple):
     pool: str | None = None
 
 
-class Loaded(NamedTuple):
+class Loaded(Value):
     """What the sources say.
 
     Attributes:
@@ -199,9 +200,9 @@ def _build(
         findings.append(error("SMG007", "pools", "no pool; a deployment has at least one [pools.NAME] table"))
     name = chosen.get(("name",), UNSET)
     if name is UNSET:
-        name = os.path.splitext(os.path.basename(first_file))[0] or (pools[0] if pools else "smgcfg")
+        name = os.path.splitext(os.path.basename(first_file.strip("<>")))[0] or (pools[0] if pools else "smgcfg")
     if not NAME.fullmatch(name):
-        findings.append(bad_name("name", name)._replace(where=_where(overlay, ("name",)), hint='set name = "..."'))
+        findings.append(bad_name("name", name).evolve(where=_where(overlay, ("name",)), hint='set name = "..."'))
     gateway, launch = _gateway(chosen), Launch(**_own(chosen, ("launch",)))
     usable = tuple(pool for pool in made if pool is not None)
     if not usable or errors_in(findings):

@@ -1,14 +1,10 @@
 """Where a value came from: the file, the argument, the rule or the default that set it."""
 
 from collections.abc import Callable
-from typing import NamedTuple
-
-import attrs
 
 from smgcfg.value import Value
 
 
-@attrs.frozen(eq=False, repr=False)
 class FromDefault(Value):
     """A default that smgcfg sets so that the wire behaves as the API promises."""
 
@@ -54,7 +50,6 @@ class FromFile:
         return self.path if self.line is None else f"{self.path}:{self.line}"
 
 
-@attrs.frozen(eq=False, repr=False)
 class FromArgv(Value):
     """A word of a command line.
 
@@ -70,7 +65,6 @@ class FromArgv(Value):
         return f"argument {self.index}" + (f" {self.token!r}" if self.token else "")
 
 
-@attrs.frozen(eq=False, repr=False)
 class FromCall(Value):
     """A value that a Python caller passed."""
 
@@ -78,7 +72,7 @@ class FromCall(Value):
         return "caller"
 
 
-class Derived(NamedTuple):
+class Derived(Value):
     """A value that a rule of the plan filled in because nobody set the key.
 
     Attributes:

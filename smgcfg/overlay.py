@@ -72,6 +72,11 @@ class Overlay(Generic[K]):
             for key, entry in layer.items():
                 self._stacks[key] = (*self._stacks.get(key, ()), entry)
 
+    def __eq__(self, other: object) -> bool:
+        return self._stacks == other._stacks if isinstance(other, Overlay) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __iter__(self) -> Iterator[K]:
         """Go over every key that somebody chose, in the order it was first chosen."""
         return iter(self._stacks)

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from smgcfg.codec import Refused
+from smgcfg.value import Value
 
 #: What a worker's words may hold.
 OF_WORKER: Final = ("index", "name", "port", "gpus", "run_dir")
@@ -15,7 +16,7 @@ OF_GATEWAY: Final = ("name", "port", "run_dir")
 _TOKEN: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
-class Template(NamedTuple):
+class Template(Value):
     """A text with placeholders.
 
     Attributes:

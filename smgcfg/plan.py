@@ -1,7 +1,5 @@
 """From a deployment to a plan: which process runs where, with which words. Pure: the same inputs, the same bytes."""
 
-import attrs
-
 from smgcfg.args import set_settings
 from smgcfg.compose import Slot, gateway_process, surroundings, worker_processes
 from smgcfg.config import Deployment
@@ -18,10 +16,10 @@ from smgcfg.placeholders import OF_GATEWAY, OF_WORKER
 from smgcfg.ports import Claim
 from smgcfg.process import LaunchSettings, Plan, Port
 from smgcfg.schema import Path, dotted
+from smgcfg.value import Value
 
 
-@attrs.frozen(kw_only=True)
-class Planned:
+class Planned(Value):
     """A plan, and how it came about.
 
     Attributes:
@@ -46,7 +44,7 @@ class Planned:
     slots: tuple[Slot, ...]
     gpus_used: int
     gpus_total: int | None
-    choices: Choices = attrs.field(eq=False, repr=False)
+    choices: Choices
 
     def origin(self, path: Path) -> Origin | None:
         """Return where the value at a path comes from, or None where it is a default or not known."""

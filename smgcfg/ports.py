@@ -1,16 +1,17 @@
 """Every TCP port of a plan, and the two that want the same one."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from smgcfg.errors import Finding, error
 from smgcfg.origin import Origin
+from smgcfg.value import Value
 
 HIGHEST: Final = 65535
 
 HANDSHAKE: Final = "handshake"
 
 
-class Claim(NamedTuple):
+class Claim(Value):
     """Somebody who wants a port.
 
     Attributes:

@@ -1,8 +1,6 @@
 """What a plan says about processes: all that is needed to start, watch and stop them, and nothing about engines."""
 
-from typing import Final, Literal, NamedTuple
-
-import attrs
+from typing import Final, Literal
 
 from smgcfg.value import Value
 
@@ -12,7 +10,6 @@ Role = Literal["worker", "gateway"]
 REDACTED: Final = "***"
 
 
-@attrs.frozen(eq=False, repr=False)
 class Secret(Value):
     """Where a secret stands in a word of an argv.
 
@@ -27,7 +24,7 @@ class Secret(Value):
     name: str
 
 
-class DeathNotice(NamedTuple):
+class DeathNotice(Value):
     """What to tell the gateway on behalf of a worker that died without a word.
 
     Attributes:
@@ -39,7 +36,7 @@ class DeathNotice(NamedTuple):
     frame: bytes
 
 
-class Port(NamedTuple):
+class Port(Value):
     """A TCP port that a process will listen on.
 
     Attributes:
@@ -53,7 +50,6 @@ class Port(NamedTuple):
     use: str
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Readiness(Value):
     """How to tell that a process is ready.
 
@@ -68,7 +64,6 @@ class Readiness(Value):
     timeout: float
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
 class ProcessSpec(Value):
     """One process of a launch, as data.
 
@@ -76,10 +71,10 @@ class ProcessSpec(Value):
         name: The name in messages and in front of its log lines: "gateway", "chat-0".
         role: What it is.
         argv: The words to run.
+        ready: How to tell that it is ready.
         env: What is set on top of the launcher's own environment, as sorted pairs.
         secrets: Where `argv` holds secrets.
         secret_env: The names in `env` whose values are secrets.
-        ready: How to tell that it is ready.
         stop_order: Lower is stopped earlier; equal numbers stop together.
         start_order: Lower is started earlier; equal numbers start together.
         death_notice: What to tell the gateway when it died, or None.
@@ -91,10 +86,10 @@ class ProcessSpec(Value):
     name: str
     role: Role
     argv: tuple[str, ...]
+    ready: Readiness
     env: tuple[tuple[str, str], ...] = ()
     secrets: tuple[Secret, ...] = ()
     secret_env: tuple[str, ...] = ()
-    ready: Readiness
     stop_order: int = 0
     start_order: int = 0
     death_notice: DeathNotice | None = None
@@ -108,13 +103,12 @@ class ProcessSpec(Value):
         for secret in self.secrets:
             argv[secret.index] = argv[secret.index][: secret.start] + REDACTED
         env |= dict.fromkeys(self.secret_env, REDACTED)
-        return attrs.evolve(self, argv=tuple(argv), env=tuple(env.items()))
+        return self.evolve(argv=tuple(argv), env=tuple(env.items()))
 
     def __repr__(self) -> str:
         return Value.__repr__(self.redacted())
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
 class LaunchSettings(Value):
     """How the launcher itself behaves, from the `[launch]` table.
 
@@ -125,7 +119,6 @@ class LaunchSettings(Value):
     grace: float = 30.0
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Plan(Value):
     """A whole launch, as data: the same inputs give the same plan, byte for byte.
 
@@ -147,9 +140,13 @@ class Plan(Value):
     gateway: ProcessSpec
     workers: tuple[ProcessSpec, ...]
     settings: LaunchSettings
-    api_key: str | None = attrs.field(default=None, repr=False)
+    api_key: str | None = None
 
     @property
     def processes(self) -> tuple[ProcessSpec, ...]:
         """The gateway and the workers."""
         return (self.gateway, *self.workers)
+
+    def __repr__(self) -> str:
+        shown = self if self.api_key is None else self.evolve(api_key=REDACTED)
+        return Value.__repr__(shown)

@@ -6,12 +6,13 @@ layers may be incomplete.
 
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 from smgcfg.args import Args, set_settings
 from smgcfg.codec import shown
 from smgcfg.errors import Finding, error, warning
 from smgcfg.flags import FlagSpec, keys_of, spec_of
+from smgcfg.value import Value
 
 
 class UndecidedError(Exception):
@@ -41,7 +42,7 @@ class View:
         return bool((getattr(self, key) or False) == value)
 
 
-class Rule(NamedTuple):
+class Rule(Value):
     """A rule across settings.
 
     Attributes:
@@ -104,7 +105,7 @@ def _demand(key: str, values: tuple[Any, ...]) -> str:
     return f"needs {flag_of(key)} {named}" + (", or none given" if None in values else "")
 
 
-class Program(NamedTuple):
+class Program(Value):
     """What the checks of one program's args need.
 
     Attributes:

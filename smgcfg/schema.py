@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -43,13 +43,13 @@ _NORMAL: Final[dict[str, Callable[[object], object]]] = {"served_model_name": na
 
 
 @attrs.frozen(eq=False, repr=False)
-class _Name(Value):
+class _Name:
     """Declares the one key that stands at the top of a file."""
 
     name: str | None = flag("names the run directory", reads="nonempty")
 
 
-class Table(NamedTuple):
+class Table(Value):
     """A table that may stand in a deployment file.
 
     Attributes:
@@ -63,7 +63,7 @@ class Table(NamedTuple):
     cls: type[Any] | None = None
 
 
-class Leaf(NamedTuple):
+class Leaf(Value):
     """A setting that may stand in a deployment file.
 
     Attributes:

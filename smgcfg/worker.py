@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, get_args
 
 import attrs
 
@@ -16,9 +16,10 @@ from smgcfg.flags import spec_of
 from smgcfg.line import Line, flags_line
 from smgcfg.owned import owned_findings
 from smgcfg.ports import HIGHEST
+from smgcfg.value import Value
 
 
-class WorkerFlags(NamedTuple):
+class WorkerFlags(Value):
     """The flags of workers that are alike: written once, with a gap for what differs from one to the next.
 
     Attributes:

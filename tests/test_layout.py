@@ -165,7 +165,7 @@ def test_a_zmq_worker_says_how_to_notice_its_death() -> None:
 
 def gpus(*pools: Pool[Any], visible: str | None = None) -> list[str]:
     """The GPUs of each worker, as its environment names them."""
-    made = good(*pools, environment=attrs.evolve(HERE, cuda_visible_devices=visible))
+    made = good(*pools, environment=HERE.evolve(cuda_visible_devices=visible))
     return [dict(worker.env)["CUDA_VISIBLE_DEVICES"] for worker in made.workers]
 
 
@@ -198,7 +198,7 @@ def test_gpus_go_on_from_pool_to_pool() -> None:
 def test_too_few_gpus_are_an_error_with_the_numbers() -> None:
     """What is missing is said before anything starts, and who says what there is."""
     for visible, left in [("0,1,2", 3), ("", 0), ("0,-1,1", 1)]:
-        environment = attrs.evolve(HERE, cuda_visible_devices=visible)
+        environment = HERE.evolve(cuda_visible_devices=visible)
         (finding,) = planned(pool(engine={"tensor_parallel_size": 2}, replicas=2), environment=environment).findings
         assert (finding.code, finding.key) == ("SMG023", "pools.chat.gpus")
         assert finding.message == f"2 workers of 2 GPUs need 4; CUDA_VISIBLE_DEVICES has {left} for them"

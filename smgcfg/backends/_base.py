@@ -1,18 +1,17 @@
 """What smgcfg knows of an engine: one frozen value per backend."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar
-
-import attrs
+from typing import Any, Generic, TypeVar
 
 from smgcfg.args import Args
 from smgcfg.endpoint import Endpoint, Transport
 from smgcfg.process import Port
+from smgcfg.value import Value
 
 A = TypeVar("A", bound=Args)
 
 
-class Promise(NamedTuple):
+class Promise(Value):
     """Something the API promises that only holds with the right engine setting.
 
     Attributes:
@@ -26,8 +25,7 @@ class Promise(NamedTuple):
     kept: Callable[[Any], bool]
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class Backend(Generic[A]):
+class Backend(Value, Generic[A]):
     """One engine.
 
     Attributes:

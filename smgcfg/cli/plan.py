@@ -3,8 +3,6 @@
 import sys
 from collections.abc import Sequence
 
-import attrs
-
 from smgcfg.cli.sources import Parser, add_source_options, review, save, take_apart
 from smgcfg.errors import ConfigError, Finding, errors_in
 from smgcfg.plan import Planned
@@ -37,7 +35,7 @@ def run(argv: Sequence[str]) -> int:
         raise ConfigError(findings)
     if options.save is not None and reviewed.chosen is not None:
         save(options.save, reviewed.chosen)
-    _print(attrs.evolve(planned, findings=tuple(findings)), commands=options.commands)
+    _print(planned.evolve(findings=tuple(findings)), commands=options.commands)
     return 0
 
 

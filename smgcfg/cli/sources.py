@@ -224,7 +224,7 @@ def review(words: Words, argv: Sequence[str], *, host: bool) -> Reviewed:
 
         deployment = with_standins(deployment, environment)
         # No GPU is asked for, so none has to be visible.
-        environment = attrs.evolve(environment, cuda_visible_devices=None)
+        environment = environment.evolve(cuda_visible_devices=None)
     if host and not errors_in(loaded.findings):
         # Imported here: only a look at the machine needs subprocesses.
         from smgcfg.installed import with_installed_versions

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import attrs
-
 from smgcfg.args import Args
 from smgcfg.codec import Refused, read_word
 from smgcfg.errors import Finding, error
@@ -16,7 +14,6 @@ from smgcfg.sources.toml import Walk
 from smgcfg.value import Value
 
 
-@attrs.frozen(eq=False, repr=False)
 class Override(Value):
     """One `--set` or `--unset` of a command line.
 
@@ -93,7 +90,7 @@ def override_layer(override: Override, schema: Schema) -> tuple[Layer[Path], lis
     place = FromArgv(override.index, f"{option} {dotted(path)}")
     target = schema.resolve(path)
     if isinstance(target, Finding):
-        return Layer(), [target._replace(where=place)]
+        return Layer(), [target.evolve(where=place)]
     if override.kind == "unset":
         if isinstance(target, Leaf):
             return Layer({target.path: (UNSET, place)}), []

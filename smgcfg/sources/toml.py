@@ -95,7 +95,7 @@ class Walk:
                 message = f"{dotted(child.path)} is a table, not a setting"
                 self.findings.append(error("SMG003", dotted(raw), message, self.origin(raw)))
             else:
-                self.findings.append(child._replace(where=self.origin(raw)))
+                self.findings.append(child.evolve(where=self.origin(raw)))
 
 
 def _kind(value: object) -> str:

@@ -63,7 +63,7 @@ def example() -> tuple[Planned, Plan]:
         ),
         gateway={"port": 8080, "host": "0.0.0.0", "policy": "round_robin"},
     )
-    environment = attrs.evolve(HERE, cuda_visible_devices="0,1,2,3,4,5,6,7")
+    environment = HERE.evolve(cuda_visible_devices="0,1,2,3,4,5,6,7")
     result = plan(made, environment, overlay=Overlay([Layer(places)]))
     assert result.plan is not None
     return result, result.plan

@@ -6,9 +6,10 @@ The engine's own words are `ServerArgs.__post_init__` and `Mapping` of TokenSpee
 import functools
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 from smgcfg.rules import UndecidedError, View
+from smgcfg.value import Value
 
 #: Speculative algorithms that draft token by token.
 CHAIN_ALGORITHMS: Final = ("EAGLE3", "MTP")
@@ -29,7 +30,7 @@ _SIZES: Final = (
 )
 
 
-class Layout(NamedTuple):
+class Layout(Value):
     """How many ranks share what.
 
     Attributes:
@@ -49,7 +50,7 @@ class Layout(NamedTuple):
     moe_ep: int
 
 
-class Speculation(NamedTuple):
+class Speculation(Value):
     """Speculative decoding, from its flags and its JSON.
 
     Attributes:
