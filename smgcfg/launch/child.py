@@ -3,14 +3,11 @@
 import math
 from typing import Literal
 
-import attrs
-
 from smgcfg.process import ProcessSpec
 
 State = Literal["waiting", "starting", "ready", "stopping", "ended", "gone"]
 
 
-@attrs.define
 class Child:
     """A process of the plan and how it is doing.
 
@@ -25,14 +22,15 @@ class Child:
         seen: What was last seen of it from outside.
     """
 
-    spec: ProcessSpec
-    state: State = "waiting"
-    pid: int | None = None
-    started: float = 0.0
-    stop_asked: float | None = None
-    killed: float | None = None
-    kill_again: float = math.inf
-    seen: str = ""
+    def __init__(self, spec: ProcessSpec) -> None:
+        self.spec = spec
+        self.state: State = "waiting"
+        self.pid: int | None = None
+        self.started = 0.0
+        self.stop_asked: float | None = None
+        self.killed: float | None = None
+        self.kill_again = math.inf
+        self.seen = ""
 
     @property
     def there(self) -> bool:

@@ -8,13 +8,11 @@ import signal
 from collections.abc import Sequence
 from typing import Protocol
 
-import attrs
-
 from smgcfg.process import ProcessSpec
+from smgcfg.value import Value
 
 
-@attrs.frozen
-class Exit:
+class Exit(Value):
     """How a process ended.
 
     Attributes:
@@ -46,24 +44,21 @@ class Exit:
 # --- reports: from the spawner to the supervisor ---------------------------------------------------------------------
 
 
-@attrs.frozen
-class Started:
+class Started(Value):
     """The program runs."""
 
     name: str
     pid: int
 
 
-@attrs.frozen
-class NotStarted:
+class NotStarted(Value):
     """The program could not be run; there is no process."""
 
     name: str
     reason: str
 
 
-@attrs.frozen
-class Exited:
+class Exited(Value):
     """The program ended. What it started may still be there until `Gone` is reported.
 
     Attributes:
@@ -79,8 +74,7 @@ class Exited:
     last_lines: tuple[str, ...] = ()
 
 
-@attrs.frozen
-class Gone:
+class Gone(Value):
     """Nothing is left of the process: neither the program nor anything it started."""
 
     name: str
@@ -92,8 +86,7 @@ Report = Started | NotStarted | Exited | Gone
 # --- answers: from the prober to the supervisor ----------------------------------------------------------------------
 
 
-@attrs.frozen
-class WorkerView:
+class WorkerView(Value):
     """A worker as the gateway sees it.
 
     Attributes:
@@ -107,8 +100,7 @@ class WorkerView:
     status: str
 
 
-@attrs.frozen
-class GatewayView:
+class GatewayView(Value):
     """What the gateway says about itself and its workers.
 
     Attributes:
@@ -124,8 +116,7 @@ class GatewayView:
     refused: bool = False
 
 
-@attrs.frozen
-class Answer:
+class Answer(Value):
     """Whether a URL answered 200.
 
     Attributes:

@@ -2,13 +2,11 @@
 
 from typing import Literal
 
-import attrs
-
 from smgcfg.launch.effects import Exit
+from smgcfg.value import Value
 
 
-@attrs.frozen
-class Ready:
+class Ready(Value):
     """A process became ready.
 
     Attributes:
@@ -22,8 +20,7 @@ class Ready:
     after: float
 
 
-@attrs.frozen
-class LaunchReady:
+class LaunchReady(Value):
     """Every process is ready and the gateway answers.
 
     Attributes:
@@ -33,8 +30,7 @@ class LaunchReady:
     after: float
 
 
-@attrs.frozen
-class Died:
+class Died(Value):
     """A process ended without being asked to.
 
     Attributes:
@@ -54,16 +50,14 @@ class Died:
     last_lines: tuple[str, ...]
 
 
-@attrs.frozen
-class StartFailed:
+class StartFailed(Value):
     """A program could not be run at all."""
 
     name: str
     reason: str
 
 
-@attrs.frozen
-class StartTimedOut:
+class StartTimedOut(Value):
     """A process was not ready within its time.
 
     Attributes:
@@ -79,15 +73,13 @@ class StartTimedOut:
     seen: str
 
 
-@attrs.frozen
-class KeyRefused:
+class KeyRefused(Value):
     """The gateway does not tell its view with the API key of the plan."""
 
     problem: str
 
 
-@attrs.frozen
-class StopBegan:
+class StopBegan(Value):
     """The launch is being stopped.
 
     Attributes:
@@ -101,15 +93,13 @@ class StopBegan:
     kill_next: bool
 
 
-@attrs.frozen
-class StopRepeated:
+class StopRepeated(Value):
     """A signal came while the launch was being stopped for another reason; the next one kills at once."""
 
     reason: str
 
 
-@attrs.frozen
-class KillBegan:
+class KillBegan(Value):
     """A process is killed.
 
     Attributes:
@@ -123,8 +113,7 @@ class KillBegan:
     reason: Literal["grace", "hurry"]
 
 
-@attrs.frozen
-class Stopped:
+class Stopped(Value):
     """A process ended after it was asked to.
 
     Attributes:
@@ -140,16 +129,14 @@ class Stopped:
     after: float
 
 
-@attrs.frozen
-class LeftBehind:
+class LeftBehind(Value):
     """A process is still there though it was killed: it hangs in the kernel or belongs to somebody else."""
 
     name: str
     pid: int | None
 
 
-@attrs.frozen
-class LaunchStopped:
+class LaunchStopped(Value):
     """Nothing of the launch is left.
 
     Attributes:

@@ -28,6 +28,10 @@ PR_SET_CHILD_SUBREAPER = 36
 KILL_AGAIN = 0.02
 KILL_AGAIN_LATEST = 1.0
 
+#: How long a program that is woken is left alone, in seconds: all of its threads look for signals when they wake, and
+#: one that another thread takes does not interrupt a sleeping main thread of Python.
+WAKING = 0.05
+
 
 def prctl(option: int, value: int) -> None:
     """Call prctl(2).
@@ -62,6 +66,13 @@ def descendants(root: int) -> list[int]:
         found += below
         waiting += below
     return found
+
+
+def held(pid: int) -> bool:
+    """Return whether a process is stopped, as by SIGSTOP."""
+    with contextlib.suppress(OSError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()[0] == b"T"
+    return False
 
 
 def send(pid: int, signum: int) -> None:
@@ -225,13 +236,16 @@ class Guard:
         self.stop()
 
     def stop(self) -> None:
-        """Ask the program to end, and wake it should it be held by SIGSTOP: it could not obey."""
+        """Ask the program to end; one that is held by SIGSTOP could not obey, and is woken first."""
         self.stopping = True
         if self.ended:
             self.signal_all(signal.SIGTERM)
-        else:
-            send(self.pid, signal.SIGTERM)
+            return
+        if held(self.pid):
             send(self.pid, signal.SIGCONT)
+            time.sleep(WAKING)
+        send(self.pid, signal.SIGTERM)
+        send(self.pid, signal.SIGCONT)  # for one that is being stopped at this moment
 
     def signal_all(self, signum: int) -> None:
         """Send a signal to everything that is left."""

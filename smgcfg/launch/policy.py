@@ -1,13 +1,11 @@
 """What follows when a process dies unasked: the one place that decides it."""
 
-import attrs
-
 from smgcfg.launch.effects import Exit
 from smgcfg.process import Role
+from smgcfg.value import Value
 
 
-@attrs.frozen
-class Death:
+class Death(Value):
     """What the policy may look at.
 
     Attributes:
@@ -23,8 +21,7 @@ class Death:
     launch_was_ready: bool
 
 
-@attrs.frozen
-class End:
+class End(Value):
     """Stop everything that is left.
 
     Attributes:

@@ -1,7 +1,6 @@
 """Asks the gateway and its workers over HTTP, all at once and without waiting."""
 
 import errno
-import json
 import os
 import selectors
 import socket
@@ -10,9 +9,8 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import attrs
-
 from smgcfg.launch.effects import Answer, GatewayView, WorkerView
+from smgcfg.value import Value
 
 #: How long an answer may take, in seconds.
 TIMEOUT: Final = 2.0
@@ -25,8 +23,7 @@ LIST_EVERY: Final = 10.0
 ANSWER_LIMIT: Final = 64 << 20
 
 
-@attrs.frozen
-class Reply:
+class Reply(Value):
     """An HTTP answer.
 
     Attributes:
@@ -63,7 +60,8 @@ class Get:
         self._headers = headers
         self._done = done
         self._selector = selector
-        self._socket = socket.socket(socket.AF_INET6 if ":" in self._host else socket.AF_INET)
+        self._port = self._parts.port or (443 if self._parts.scheme == "https" else 80)
+        self._socket = socket_not_on(self._port, socket.AF_INET6 if ":" in self._host else socket.AF_INET)
         self._socket.setblocking(False)
         self._steps = self._talk()
 
@@ -101,15 +99,14 @@ class Get:
 
     def _talk(self) -> Generator[int, None, bytes]:
         """Ask and listen, yielding the event to wait for; return everything that came."""
-        secure = self._parts.scheme == "https"
-        number = self._socket.connect_ex((self._host, self._parts.port or (443 if secure else 80)))
+        number = self._socket.connect_ex((self._host, self._port))
         if number == errno.EINPROGRESS:
             yield selectors.EVENT_WRITE
             number = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if number:
             raise OSError(number, os.strerror(number))
         not_yet: tuple[type[OSError], ...] = (BlockingIOError,)
-        if secure:
+        if self._parts.scheme == "https":
             not_yet += yield from self._secure()
         request = self._request()
         while request:
@@ -210,6 +207,9 @@ class HttpProber:
             self._open.pop(url, None)
             done(reply)
 
+        # Needed to read the answer: loaded while the server that is asked still starts, and not when it answers.
+        import http.client  # noqa: F401
+
         self._open[url] = Get(url, headers, finish, self._selector)
         self._open[url].start()
 
@@ -241,7 +241,27 @@ class HttpProber:
         self._get(f"{self._url}/workers", self._headers, take_list)
 
 
+def socket_not_on(port: int, family: int) -> socket.socket:
+    """Return a TCP socket for a connection to a port of this machine, bound to another one.
+
+    The kernel may give a connection any free port, also the one that is asked: with nobody listening there, it is then
+    connected to itself, and keeps the server that is to come from its port. This happens once in some thousand times.
+
+    Args:
+        port: The port that will be asked.
+        family: The address family.
+    """
+    while True:
+        made = socket.socket(family)
+        made.bind(("", 0))
+        if made.getsockname()[1] != port:
+            return made
+        made.close()
+
+
 def _json(body: bytes) -> Any:
+    import json
+
     try:
         return json.loads(body)
     except ValueError:

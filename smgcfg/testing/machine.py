@@ -10,8 +10,6 @@ supervisor.step()
 
 from collections.abc import Sequence
 
-import attrs
-
 from smgcfg.launch.effects import (
     Answer,
     Exit,
@@ -24,13 +22,13 @@ from smgcfg.launch.effects import (
     WorkerView,
 )
 from smgcfg.process import ProcessSpec
+from smgcfg.value import Value
 
 #: What a program that is asked to end exits with, unless a test says otherwise: SIGTERM's default action.
 TERMINATED = -15
 KILLED = -9
 
 
-@attrs.define
 class FakeProcess:
     """A process that pretends.
 
@@ -44,17 +42,17 @@ class FakeProcess:
         stuck: Whether not even killing ends it.
     """
 
-    spec: ProcessSpec
-    pid: int
-    runs: bool = True
-    leftovers: bool = False
-    ready: bool = False
-    deaf: bool = False
-    stuck: bool = False
+    def __init__(self, spec: ProcessSpec, pid: int) -> None:
+        self.spec = spec
+        self.pid = pid
+        self.runs = True
+        self.leftovers = False
+        self.ready = False
+        self.deaf = False
+        self.stuck = False
 
 
-@attrs.frozen
-class Action:
+class Action(Value):
     """Something that was done to a process.
 
     Attributes:

@@ -77,12 +77,17 @@ class Launcher:
             self.lines.append((time.monotonic(), line.rstrip("\n")))
 
 
-def popen(plan: Plan, marked: Marked, tmp_path: Path, out: int) -> subprocess.Popen[str]:
-    """Start a launcher that serves a plan, its output and errors going to one place."""
+def command(plan: Plan, marked: Marked, tmp_path: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the command of a launcher that serves a plan, and its environment."""
     path = tmp_path / f"{time.monotonic_ns()}.plan"
     path.write_bytes(pickle.dumps(plan))
     env = {**os.environ, MARK: marked.token, "PYTHONPATH": os.pathsep.join(sys.path)}
-    argv = [sys.executable, "-c", SERVE, str(path)]
+    return [sys.executable, "-c", SERVE, str(path)], env
+
+
+def popen(plan: Plan, marked: Marked, tmp_path: Path, out: int) -> subprocess.Popen[str]:
+    """Start a launcher that serves a plan, its output and errors going to one place."""
+    argv, env = command(plan, marked, tmp_path)
     return subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT, text=True, env=env)
 
 

@@ -1,5 +1,7 @@
 """Plans of small launches, the real programs in them, and what is left behind."""
 
+import contextlib
+import random
 import socket
 import sys
 import sysconfig
@@ -22,10 +24,12 @@ API_KEY = "key-of-the-test"
 
 
 def free_port() -> int:
-    """Return a port of the loopback that nobody has at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port of the loopback that nobody has, outside the ranges of connections and of zmq handshakes."""
+    while True:
+        port = random.SystemRandom().randrange(10_000, 19_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
@@ -131,7 +135,8 @@ def real_launch(
     port, metrics = free_port(), free_port()
     argv = [str(SMG), "launch", "--host", "127.0.0.1", "--port", str(port), "--backend", "vllm", "--model-path", "fake"]
     argv += ["--policy", "round_robin", "--health-check-interval-secs", "1", "--disable-tokenizer-autoload"]
-    argv += ["--disable-retries", "--disable-circuit-breaker"]
+    # By default the gateway looks for a worker that is not there yet only every 30 s (smg 1.13.0).
+    argv += ["--disable-retries", "--disable-circuit-breaker", "--worker-startup-check-interval", "1"]
     argv += ["--prometheus-host", "127.0.0.1", "--prometheus-port", str(metrics)]
     argv += ["--worker-urls", *(spec.ready.url for spec in specs), *gateway, "--api-key", API_KEY]
     front = process(

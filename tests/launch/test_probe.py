@@ -17,7 +17,7 @@ import pytest
 from launch.plans import free_port
 
 from smgcfg.launch.effects import Answer, GatewayView, WorkerView
-from smgcfg.launch.probe import TIMEOUT, HttpProber
+from smgcfg.launch.probe import TIMEOUT, HttpProber, socket_not_on
 
 Contents = dict[str, tuple[int, Any]]
 
@@ -186,6 +186,14 @@ def test_address_that_can_not_be_reached(url: str) -> None:
     assert isinstance(answer, Answer)
     assert not answer.ok
     assert answer.problem
+
+
+def test_question_never_takes_the_port_it_asks() -> None:
+    """A socket has a port of its own before it asks: left to the kernel, it could be given the very port it asks."""
+    port = free_port()
+    for _ in range(100):
+        with socket_not_on(port, socket.AF_INET) as asking:
+            assert asking.getsockname()[1] not in (0, port)
 
 
 def test_https(tmp_path: Path) -> None:

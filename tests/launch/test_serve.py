@@ -1,15 +1,17 @@
 """The launcher against the faults it meets: real processes, fake workers, a fake gateway."""
 
+import contextlib
 import os
+import pty
+import re
 import signal
 import socket
 import sys
 import time
 from pathlib import Path
 
-import attrs
 import pytest
-from launch.launcher import launcher_of, popen
+from launch.launcher import command, launcher_of, popen
 from launch.plans import Marked, fake_launch, until
 
 STOPPING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
@@ -74,8 +76,8 @@ def test_worker_that_dies_while_loading(
 def test_gateway_that_dies_while_loading(tmp_path: Path, marked: Marked) -> None:
     """A gateway that does not come up ends the launch as a worker does."""
     plan = fake_launch(tmp_path / "run", marked, ["--answer-after", "60"])
-    gateway = attrs.evolve(plan.gateway, argv=(sys.executable, "-c", "import sys; sys.exit('bad flag')"))
-    with launcher_of(attrs.evolve(plan, gateway=gateway), marked, tmp_path) as launcher:
+    gateway = plan.gateway.evolve(argv=(sys.executable, "-c", "import sys; sys.exit('bad flag')"))
+    with launcher_of(plan.evolve(gateway=gateway), marked, tmp_path) as launcher:
         assert launcher.ends() == 1
     launcher.says(r"^gateway  DIED pid \d+ exit code 1 .*\n  its last line:\n    bad flag$")
 
@@ -146,8 +148,8 @@ def test_signal_while_loading(tmp_path: Path, marked: Marked, signum: signal.Sig
 def test_startup_timeout(tmp_path: Path, marked: Marked) -> None:
     """A worker that is not ready in its time ends the launch, by name."""
     plan = fake_launch(tmp_path / "run", marked, [], ["--answer-after", "60"])
-    slow = attrs.evolve(plan.workers[1], ready=attrs.evolve(plan.workers[1].ready, timeout=1.0))
-    with launcher_of(attrs.evolve(plan, workers=(plan.workers[0], slow)), marked, tmp_path) as launcher:
+    slow = plan.workers[1].evolve(ready=plan.workers[1].ready.evolve(timeout=1.0))
+    with launcher_of(plan.evolve(workers=(plan.workers[0], slow)), marked, tmp_path) as launcher:
         assert launcher.ends() == 1
     launcher.says(r"^chat-1   NOT READY pid \d+ within 1.0 s: connection refused$")
 
@@ -240,6 +242,28 @@ def test_output_whose_reader_stands_still(tmp_path: Path, marked: Marked) -> Non
         assert written_by(pid) > before
         os.kill(pid, signal.SIGKILL)
         assert launcher.wait(5.0) == 137
+
+
+def test_terminal(tmp_path: Path, marked: Marked) -> None:
+    """On a terminal the status stands below the lines, and Ctrl-C reaches the launcher alone, which stops in order."""
+    plan = fake_launch(tmp_path / "run", marked, ["--answer-after", "1.5", "--say", "Loading 18/48"])
+    argv, env = command(plan, marked, tmp_path)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(argv[0], argv, env)
+    shown = ""
+    while "READY" not in shown:
+        shown += os.read(terminal, 1 << 16).decode()
+    assert re.search(r'\r\x1b\[K[|/\\-] chat-0   loading \d\.\d s of at most 20s  pid \d+  last line: "Loading', shown)
+    os.write(terminal, b"\x03")
+    with contextlib.suppress(OSError):  # how a terminal ends on Linux
+        while more := os.read(terminal, 1 << 16):
+            shown += more.decode()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    os.close(terminal)
+    assert "SIGINT: stopping" in shown
+    assert shown.count("exit code 0") == 2
+    assert "DIED" not in shown
 
 
 def written_by(pid: int) -> int:

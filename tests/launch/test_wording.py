@@ -1,6 +1,5 @@
 """What an operator reads."""
 
-import attrs
 import pytest
 from launch.test_supervisor import small_plan
 
@@ -83,8 +82,8 @@ def test_durations(seconds: float, text: str) -> None:
 def test_events(event: Event, lines: list[str]) -> None:
     """Every event is said in lines that name the process, what happened, and nothing that is not known."""
     plan = small_plan()
-    workers = (plan.workers[0], attrs.evolve(plan.workers[1], gpus=("2", "3")))
-    assert list(Wording(attrs.evolve(plan, workers=workers)).lines(event)) == lines
+    workers = (plan.workers[0], plan.workers[1].evolve(gpus=("2", "3")))
+    assert list(Wording(plan.evolve(workers=workers)).lines(event)) == lines
 
 
 def test_every_event_has_words() -> None:
@@ -96,7 +95,8 @@ def test_every_event_has_words() -> None:
 def test_under_way() -> None:
     """While a process loads, it is said how long it has taken, how long it may, and the last thing it said."""
     wording = Wording(small_plan())
-    child = Child(small_plan().workers[0], state="starting", pid=4712, started=10.0)
+    child = Child(small_plan().workers[0])
+    child.state, child.pid, child.started = "starting", 4712, 10.0
     assert wording.under_way(child, "starting", 82.0, "Loading 18/48") == (
         'chat-0   loading 1m12s of at most 20s  pid 4712  last line: "Loading 18/48"'
     )
