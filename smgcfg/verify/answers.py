@@ -92,15 +92,15 @@ def judge(answer: Answer, keeps: Callable[[Answer], bool], may_go_on: Callable[[
 def seen(answer: Answer) -> str:
     """Return what came back, short: `200 "panqhtby..." finish stop`."""
     if answer.problem:
-        return f"{answer.status} {quoted(answer.problem, 120)}" if answer.status else answer.problem
+        return f"{answer.status} {quoted(answer.problem, 120)}" if answer.status else shortened(answer.problem, 120)
     parts = [str(answer.status)]
-    parts += [f"{call.name}({shortened(call.arguments)})" for call in answer.calls[:2]]
+    parts += [f"{shortened(call.name)}({shortened(call.arguments)})" for call in answer.calls[:2]]
     if answer.text or not answer.calls:
         parts.append(quoted(answer.text) if answer.text else "nothing")
     if answer.logprobs is not None:
         parts.append(f"{len(answer.logprobs)} logprobs")
     if answer.finish:
-        parts.append(f"finish {answer.finish}")
+        parts.append(f"finish {shortened(answer.finish)}")
     if answer.cut:
         parts.append("cut off")
     return " ".join(parts)

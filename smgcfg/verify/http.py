@@ -110,6 +110,8 @@ class Client:
             connection.close()
         if len(data) > ANSWER_LIMIT:
             return Reply(status, known, problem=f"an answer of more than {ANSWER_LIMIT >> 20} MiB")
+        if response.length:
+            return Reply(status, known, problem="the answer broke off")
         return Reply(status, known, data)
 
 

@@ -67,8 +67,9 @@ class Promises:
             report: What was seen.
         """
         causes: dict[str, None] = {}
-        for kind, column, _ in report.broken:
-            for setting in self.settings.get(column, ()):
+        for kind, column, cell in report.broken:
+            # A setting says nothing about a worker that was never heard.
+            for setting in self.settings.get(column, ()) if cell.bad else ():
                 if kind in setting.kinds and setting.kept:
                     text = f"{column}: not in its settings: {setting.words} ({setting.where}) keeps {KINDS[kind]}"
                     causes.setdefault(text)

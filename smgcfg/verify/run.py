@@ -32,11 +32,12 @@ UNTOLD: Final = 2
 #: Words of noise that each further attempt puts in front of its prompt, at most so many.
 PADDING, MOST_PADDING = 8, 96
 
-#: When so many answers did not come in time, the rest is not waited for so long.
+#: When so many answers did not come in time and none did, nothing more is asked.
 SILENCES: Final = 3
 
-#: The least time for an answer then, in seconds, and how many times the slowest answer so far.
-LEAST_PATIENCE, PATIENCE = 2.0, 5.0
+#: Once an answer did not come in time, the others are waited for so many times as long as the slowest one that came,
+#: and at least so many seconds: a worker that hangs must not use up the time for the rest.
+PATIENCE, LEAST_PATIENCE = 5.0, 2.0
 
 #: How often a target is asked to see whether the gateway obeys it.
 STEERED: Final = 4
@@ -327,7 +328,7 @@ class _Run:
         return self._began + self._limits.deadline - time.monotonic()
 
     def _patience(self) -> float:
-        if self._silences < SILENCES or self._slowest is None:
+        if not self._silences or self._slowest is None:
             return self._limits.timeout
         return min(self._limits.timeout, max(LEAST_PATIENCE, PATIENCE * self._slowest))
 
@@ -348,7 +349,7 @@ class _Run:
         told = any(found.worker is not None for found in self._observations)
         if self._steer:
             way = f"each reached by {STEER}"
-        elif told and len(self._untold) < len(self._endpoints):
+        elif told and not self._untold.issuperset(check.endpoint for check in self._checks()):
             way = "by repeats, told apart by x-smg-routed-worker-id"
         elif told:
             way = "by repeats, told apart by the gateway's counters"
