@@ -3,7 +3,8 @@
 import sys
 from collections.abc import Sequence
 
-from smgcfg.cli.sources import Parser, add_source_options, review, save, take_apart
+from smgcfg.cli.parser import Parser
+from smgcfg.cli.sources import add_source_options, review, save, take_apart
 from smgcfg.errors import ConfigError, Finding, errors_in
 from smgcfg.plan import Planned
 
@@ -19,8 +20,11 @@ def run(argv: Sequence[str]) -> int:
     Returns:
         0, or 2 when a finding is an error.
     """
-    words = take_apart(_parser(), argv)
+    parser = _parser()
+    words = take_apart(parser, argv)
     options = words.options
+    if options.commands and options.json:
+        parser.error("--commands and --json: choose one")
     reviewed = review(words, argv, host=options.host)
     planned, findings = reviewed.planned, list(reviewed.findings)
     if options.host and planned is not None and planned.plan is not None:
@@ -42,9 +46,8 @@ def run(argv: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser("plan", "Show what a deployment would start, and start nothing.", _USAGE)
     add_source_options(parser)
-    shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--commands", action="store_true", help="lines to paste into a shell")
-    shape.add_argument("--json", action="store_true", help="everything, for programs")
+    parser.add_argument("--commands", action="store_true", help="lines to paste into a shell")
+    parser.add_argument("--json", action="store_true", help="everything, for programs")
     parser.add_argument("--show-secrets", action="store_true", help="with --json: secrets as they are")
     parser.add_argument("--host", action="store_true", help="also check this machine: ports, run directory, programs")
     return parser

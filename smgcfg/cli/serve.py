@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Sequence
 
+from smgcfg.cli.parser import Parser
 from smgcfg.cli.report import count, lines
-from smgcfg.cli.sources import Parser, add_source_options, review, save, take_apart
+from smgcfg.cli.sources import add_source_options, review, save, take_apart
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, errors_in
 

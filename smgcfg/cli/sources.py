@@ -1,18 +1,17 @@
 """What `plan` and `serve` have in common: the words that name a deployment, and reading it."""
 
-import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from types import SimpleNamespace
 
-import attrs
-
+from smgcfg.cli.parser import Parser
 from smgcfg.config import Deployment
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.loading import EngineFlags, Loaded, load_sources
 from smgcfg.plan import Planned, plan
 from smgcfg.sources.overrides import Override
+from smgcfg.value import Value
 
 #: The options of a deployment without a file, and the key of pool `main` that each sets.
 _SHORT = {"backend": "backend", "model": "model", "replicas": "replicas", "gpus": "gpus", "port": "port"}
@@ -22,35 +21,23 @@ _SHORT = {"backend": "backend", "model": "model", "replicas": "replicas", "gpus"
 _OF_SETTINGS = frozenset({"SMG005", "SMG007", "SMG008", "SMG012", "SMG013", "SMG014", "SMG016"})
 
 
-class Parser(argparse.ArgumentParser):
-    """An argument parser that knows no abbreviations and reports without its whole usage."""
-
-    def __init__(self, command: str, description: str, usage: str) -> None:
-        super().__init__(prog=f"smgcfg {command}", description=description, usage=usage, allow_abbrev=False)
-
-    def error(self, message: str) -> NoReturn:
-        """Report a bad command line of smgcfg itself."""
-        raise ConfigError([error("SMG011", self.prog, message, hint=f"{self.prog} --help")])
-
-
-@attrs.frozen
-class Words:
+class Words(Value):
     """A command line of `plan` or `serve`, taken apart.
 
     Attributes:
-        options: What argparse read.
+        options: The options.
         overrides: `--set` and `--unset` in their order.
         engine: What stands behind `--`.
     """
 
-    options: argparse.Namespace
+    options: SimpleNamespace
     overrides: tuple[Override, ...]
     engine: EngineFlags
 
 
-def add_source_options(parser: argparse.ArgumentParser) -> None:
+def add_source_options(parser: Parser) -> None:
     """Add the options that name a deployment."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="deployment files, weakest first; - is standard input")
+    parser.add_words("FILE", "deployment files, weakest first; - is standard input")
     parser.add_argument("--set", metavar="PATH=VALUE", help="set one key on top of the files; may be repeated")
     parser.add_argument("--unset", metavar="PATH", help="do not pass this setting; may be repeated")
     parser.add_argument("--pool", metavar="NAME", help="the pool that the engine flags behind -- are for")
@@ -64,7 +51,7 @@ def add_source_options(parser: argparse.ArgumentParser) -> None:
     alone.add_argument("--save", metavar="FILE", help="write the deployment as a file, too")
 
 
-def take_apart(parser: argparse.ArgumentParser, words: Sequence[str]) -> Words:
+def take_apart(parser: Parser, words: Sequence[str]) -> Words:
     """Split a command line into options, overrides and engine flags.
 
     Args:
@@ -90,8 +77,7 @@ def take_apart(parser: argparse.ArgumentParser, words: Sequence[str]) -> Words:
         else:
             parser.error(f"argument {at + 1}: {name} wants a word behind it")
         at += 1
-    # Files may stand before, between and behind the options.
-    options = parser.parse_intermixed_args(rest)
+    options = parser.parse_args(rest)
     engine = EngineFlags(tuple(words[end + 1 :]), end + 2, options.pool)
     return Words(options, tuple(overrides), engine)
 
@@ -185,8 +171,7 @@ def _read_files(paths: Sequence[str]) -> list[tuple[str, bytes]]:
     return files
 
 
-@attrs.frozen
-class Reviewed:
+class Reviewed(Value):
     """A deployment that was read and planned.
 
     Attributes:

@@ -1,14 +1,15 @@
 """`smgcfg verify`: ask a running gateway whether it keeps what its API promises."""
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import attrs
 
-from smgcfg.cli.sources import Parser, review, take_apart
+from smgcfg.cli.parser import Parser
+from smgcfg.cli.sources import review, take_apart
 from smgcfg.config import NAME
 from smgcfg.errors import ConfigError, error, errors_in
 from smgcfg.verify.gateway import Target, Unreachable
@@ -92,10 +93,8 @@ def target_parser(command: str, description: str, usage: str) -> Parser:
         description: What it does.
         usage: How it is used.
     """
-    parser = Parser(command, description, usage)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EPILOG
-    parser.add_argument("files", nargs="+", metavar="TARGET", help="a URL, a launch's name, or deployment files")
+    parser = Parser(command, description, usage, _EPILOG)
+    parser.add_words("TARGET", "a URL, a launch's name, or deployment files", least=1)
     parser.add_argument("--require", metavar="LIST", help="what has to be enforced, with commas between")
     parser.add_argument("--model", dest="public_name", metavar="NAME", help="the model, where several are served")
     parser.add_argument("--api-key-env", metavar="NAME", help="the environment variable that holds the API key")
@@ -116,7 +115,7 @@ def target_parser(command: str, description: str, usage: str) -> Parser:
     return parser
 
 
-def read_target(parser: Parser, argv: Sequence[str]) -> tuple[Asked, argparse.Namespace]:
+def read_target(parser: Parser, argv: Sequence[str]) -> tuple[Asked, SimpleNamespace]:
     """Read what a command line asks to be verified.
 
     Args:
@@ -174,7 +173,7 @@ def _target_at(parser: Parser, url: str) -> Target:
     return Target(url=url.rstrip("/").removesuffix("/v1").rstrip("/"))
 
 
-def _with_options(parser: Parser, target: Target, options: argparse.Namespace) -> Target:
+def _with_options(parser: Parser, target: Target, options: SimpleNamespace) -> Target:
     if options.metrics is not None:
         scheme = urlsplit(options.metrics).scheme
         if scheme not in ("http", "https"):
@@ -189,7 +188,7 @@ def _with_options(parser: Parser, target: Target, options: argparse.Namespace) -
     return attrs.evolve(target, model=options.public_name or target.model, insecure=options.insecure or target.insecure)
 
 
-def _limits(options: argparse.Namespace) -> Limits:
+def _limits(options: SimpleNamespace) -> Limits:
     chosen = {
         "timeout": options.timeout,
         "deadline": options.deadline,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from smgcfg.cli.sources import Parser, Words, add_source_options, take_apart
+from smgcfg.cli.parser import Parser
+from smgcfg.cli.sources import Words, add_source_options, take_apart
 from smgcfg.errors import ConfigError
 from smgcfg.sources.overrides import Override
 
