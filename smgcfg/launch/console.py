@@ -82,8 +82,9 @@ class Console:
 
     def _write(self, text: str) -> None:
         if self._send is None:
-            self._out.write(text)
-            self._out.flush()
+            with contextlib.suppress(OSError, ValueError):  # closed by its owner
+                self._out.write(text)
+                self._out.flush()
             return
         self._buffer += text.encode("utf-8", "replace")
         self._flush()

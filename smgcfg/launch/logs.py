@@ -1,5 +1,6 @@
 """The output of the processes: whole lines of a bounded length, without secrets, and the last few of each process."""
 
+import re
 from collections import deque
 from typing import Final
 
@@ -13,6 +14,9 @@ LINES_KEPT: Final = 20
 
 #: A shorter secret is not looked for in output: it would be found everywhere, and hide nothing.
 SHORTEST_SECRET: Final = 4
+
+#: A command to a terminal: a colour, a move of the cursor.
+_COMMAND: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
 class LineSplitter:
@@ -94,11 +98,9 @@ class Log:
 
     @property
     def last_line(self) -> str:
-        """The last thing said, finished or not."""
-        unfinished = [stream.unfinished for stream in self._streams.values() if stream.unfinished.strip()]
-        if unfinished:
-            return self._mask(unfinished[-1])
-        return next((line for line in reversed(self._last) if line.strip()), "")
+        """The last thing said, finished or not, without what only a terminal understands."""
+        said = [*self._last, *(self._mask(stream.unfinished) for stream in self._streams.values())]
+        return next((text for line in reversed(said) if (text := plain(line))), "")
 
     def _keep(self, lines: list[str]) -> list[str]:
         lines = [self._mask(line) for line in lines]
@@ -109,6 +111,11 @@ class Log:
         for secret, name in self._masks:
             line = line.replace(secret, name)
         return line
+
+
+def plain(line: str) -> str:
+    """Return a line without colours, other commands to a terminal, and blanks around it."""
+    return "".join(filter(str.isprintable, _COMMAND.sub("", line))).strip()
 
 
 def _masks(spec: ProcessSpec) -> list[tuple[str, str]]:

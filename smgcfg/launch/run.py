@@ -1,5 +1,6 @@
 """Launches a plan on this machine and stays with it until it has stopped."""
 
+import os
 import selectors
 import sys
 import time
@@ -120,10 +121,22 @@ def serve(plan: Plan, *, out: TextIO | None = None, err: TextIO | None = None) -
     Raises:
         ConfigError: The machine is not fit for the plan; nothing was started.
     """
+    _open_standard_streams()
     check_host(plan)
     with (
-        Session(plan, out or sys.stdout, err or sys.stderr) as session,
+        Session(plan, out or _standard(sys.stdout, 1), err or _standard(sys.stderr, 2)) as session,
         signals_to(session.supervisor.interrupt, session.selector),
         RunDir(plan),
     ):
         return session.run()
+
+
+def _open_standard_streams() -> None:
+    """Give the numbers of the standard streams to nothing else, should the program have been started without them."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(fd)
+
+
+def _standard(stream: TextIO | None, fd: int) -> TextIO:
+    return open(fd, "w", encoding="utf-8", closefd=False) if stream is None else stream

@@ -85,7 +85,7 @@ class Wording:
             case events.KeyRefused():
                 yield f"{self._plan.name}: the gateway does not list its workers for this API key ({event.problem})"
             case events.StopBegan():
-                yield f"{self._plan.name}: {_stop_text(event)}"
+                yield f"{self._plan.name}: {self._stop_text(event)}"
             case events.StopRepeated():
                 yield f"{self._plan.name}: {event.reason}: stopping already; another signal kills everything at once"
             case events.KillBegan():
@@ -111,13 +111,15 @@ class Wording:
         else:
             yield "  it printed nothing"
 
+    def _stop_text(self, event: events.StopBegan) -> str:
+        if event.reason in self._specs:
+            text = f"stopping because of {event.reason}"
+        else:
+            text = "stopping" if event.reason == "asked" else f"{event.reason}: stopping"
+        if event.draining:
+            text += ", the gateway finishes its requests first"
+        return f"{text}; another signal kills everything at once" if event.kill_next else text
+
 
 def _gpus(spec: ProcessSpec) -> str:
     return f" (GPU {','.join(spec.gpus)})" if spec.gpus else ""
-
-
-def _stop_text(event: events.StopBegan) -> str:
-    text = "stopping" if event.reason == "asked" else f"{event.reason}: stopping"
-    if event.draining:
-        text += ", the gateway finishes its requests first"
-    return f"{text}; another signal kills everything at once" if event.kill_next else text

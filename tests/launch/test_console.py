@@ -37,6 +37,15 @@ def test_buffer_without_descriptor() -> None:
     assert out.getvalue() == "a\n"
 
 
+def test_buffer_that_was_closed() -> None:
+    """A stream that its owner closed takes no more lines, and that is no error."""
+    out = io.StringIO()
+    console = Console(out, selectors.DefaultSelector())
+    out.close()
+    console.line("a")
+    console.close()
+
+
 def test_file_is_written_behind_what_is_there(tmp_path: Path) -> None:
     """A file is appended to, and nothing of what the stream held back comes later."""
     path = tmp_path / "log"

@@ -82,6 +82,13 @@ def test_line_without_an_end() -> None:
     assert log.last_lines == ("done", "Loading 18/48")
 
 
+def test_last_line_is_plain() -> None:
+    """The last thing said is shown among other text: colours, moves of the cursor and empty lines are left out."""
+    log = Log(spec_with(("w",)))
+    log.feed("out", b"\x1b[2m2026\x1b[0m \x1b[32m INFO\x1b[0m\tserving\x07\n\n\x1b[0m\n")
+    assert log.last_line == "2026  INFOserving"
+
+
 def test_secrets_are_masked_everywhere() -> None:
     """A secret of the command or the environment shows in no line, a longer one before a shorter one it holds."""
     argv = ("smg", "--api-key=sesame", "--tenant-api-key", "sesame-open")

@@ -6,6 +6,7 @@ import pty
 import re
 import signal
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 from launch.launcher import command, launcher_of, popen
 from launch.plans import Marked, fake_launch, until
+
+from smgcfg.launch.host import owner_of_port
 
 STOPPING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
 
@@ -242,6 +245,18 @@ def test_output_whose_reader_stands_still(tmp_path: Path, marked: Marked) -> Non
         assert written_by(pid) > before
         os.kill(pid, signal.SIGKILL)
         assert launcher.wait(5.0) == 137
+
+
+def test_no_standard_streams_at_all(tmp_path: Path, marked: Marked) -> None:
+    """A launcher that was started with its standard streams closed launches and stops all the same."""
+    plan = fake_launch(tmp_path / "run", marked, ["--say", "hello"])
+    argv, env = command(plan, marked, tmp_path)
+    shell = ["/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *argv]
+    with subprocess.Popen(shell, env=env) as launcher:
+        port = plan.workers[0].ports[0].number
+        assert until(lambda: owner_of_port(port).startswith("pid"))
+        launcher.terminate()
+        assert launcher.wait(5.0) == 143
 
 
 def test_terminal(tmp_path: Path, marked: Marked) -> None:

@@ -66,7 +66,7 @@ def test_durations(seconds: float, text: str) -> None:
                 "another signal kills everything at once"
             ],
         ),
-        (events.StopBegan("chat-0", draining=False, kill_next=False), ["trial: chat-0: stopping"]),
+        (events.StopBegan("chat-0", draining=False, kill_next=False), ["trial: stopping because of chat-0"]),
         (events.StopBegan("asked", draining=False, kill_next=False), ["trial: stopping"]),
         (
             events.StopRepeated("SIGTERM"),
