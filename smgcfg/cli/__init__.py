@@ -1,7 +1,10 @@
 """The command line: one module per command, imported when it is asked for."""
 
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 #: Per command what it does, in the order of the help.
 COMMANDS = {
@@ -9,10 +12,11 @@ COMMANDS = {
     "serve": "start a deployment and watch it until it is told to stop",
     "verify": "ask a running gateway whether it keeps what its API promises",
     "watch": "verify a running gateway again and again, for an alert to be set on",
+    "import": "turn another launcher's command line into a deployment file",
 }
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: "Sequence[str] | None" = None) -> int:
     """Run a command line.
 
     Args:
@@ -40,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"commands: {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     try:
-        return _run(first, words)
+        return _run(first, words, alone=argv is None)
     except BrokenPipeError:
         # The reader went away (`| head`): nothing is left to say, and the interpreter must not try at exit.
         import os
@@ -60,12 +64,29 @@ def _open_standard_streams() -> None:
             setattr(sys, name, open("/dev/null", mode, encoding="utf-8"))  # noqa: SIM115 - to the end
 
 
-def _run(command: str, words: list[str]) -> int:
+def _run(command: str, words: list[str], *, alone: bool) -> int:
+    """Run a command.
+
+    Args:
+        command: Its name.
+        words: The whole command line.
+        alone: Whether this process is there for the command, and the garbage collector is its own.
+    """
+    import gc
     from importlib import import_module
+    from keyword import iskeyword
 
     from smgcfg.errors import ConfigError, SmgcfgError
 
-    module = import_module(f"smgcfg.cli.{command}")
+    if alone:
+        # What an import makes stays to the end. To look for garbage in it again and again, and once more at the exit,
+        # takes a tenth of the time of a plan.
+        gc.disable()
+    # A module can not have the name of a keyword.
+    module = import_module(f"smgcfg.cli.{command}{'_' * iskeyword(command)}")
+    if alone:
+        gc.freeze()
+        gc.enable()
     try:
         code: int = module.run(words)
     except ConfigError as bad:

@@ -1,0 +1,166 @@
+"""What a launch command gives to engine and gateway: by the real programs, and by the plan of what was imported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from oracles import launchers, smg, tokenspeed
+
+from smgcfg.config import Deployment
+from smgcfg.environment import Environment
+from smgcfg.errors import errors_in
+from smgcfg.plan import plan
+from smgcfg.process import Plan
+
+#: A machine with as many GPUs as it takes.
+SOMEWHERE: Final = Environment(uid=1000, python="python3")
+
+#: Settings that the real programs and our plan give different values on purpose, with the reason.
+ENGINE_DIFFERENCES: Final[Mapping[str, Mapping[str, str]]] = {
+    "ts serve": {
+        "host": "the engine listens where the plan says; ts serve takes a free port",
+        "port": "the same",
+    },
+    "smg serve": {
+        "data_parallel_rpc_port": "it follows from the socket's path, and the run directory is the plan's own",
+        "zmq_msgpack": "--headless implies it",
+        "skip_tokenizer_init": "the same",
+    },
+    "headless": {
+        "port": "where the command names none, the plan does",
+        "dist_init_addr": "the same",
+        "data_parallel_address": "the same",
+        "data_parallel_rpc_port": "it follows from the socket's path, and the run directory is the plan's own",
+        "zmq_engine_index": "the same",
+        "zmq_msgpack": "--headless implies it",
+        "skip_tokenizer_init": "the same",
+    },
+    "servicer": {
+        "host": "where the command names none, the plan writes out the engine's default",
+        "port": "the same",
+    },
+}
+GATEWAY_DIFFERENCES: Final[Mapping[str, Mapping[str, str]]] = {
+    "ts serve": {
+        "worker_urls": "the worker's port is the plan's",
+        "backend": "the plan says what its workers are; ts serve lets the gateway find out",
+        "prometheus_port": "ts serve takes a free port, so nobody can rely on one",
+        "prometheus_host": "with a port that nobody knows, nobody reads it from another machine",
+    },
+    "smg serve": {
+        "worker_urls": "the sockets lie in the plan's run directory",
+        "model_path": "without one smg serve's gateway never becomes ready; the plan fills it in",
+        "tokenizer_path": "a public name does not say where the tokenizer is; the plan does",
+        "health_check_interval_secs": "the first check binds a zmq worker's sockets, and a minute is long",
+    },
+    "smg launch": {
+        "health_check_interval_secs": "the first check binds a zmq worker's sockets, and a minute is long",
+        "tokenizer_path": "a public name does not say where the tokenizer is; the plan does",
+    },
+}  # fmt: skip
+
+#: Where the gateway listens when nobody says.
+_OPEN: Final = {"host": "0.0.0.0"}
+
+#: What TokenSpeed 0.1.1 spells in another way than 0.1.0.
+RENAMED: Final = {"--no-enable-prefix-caching": "--disable-prefix-caching"}
+
+
+class Given(NamedTuple):
+    """What the processes of a launch get.
+
+    Attributes:
+        engines: What each engine reads, by its parser's destinations.
+        gateway: What the gateway reads; None where the command starts none.
+    """
+
+    engines: list[dict[str, object]]
+    gateway: dict[str, object] | None
+
+
+def original(program: str, words: Sequence[str]) -> Given:
+    """What a launcher gives its processes, by the real programs.
+
+    Args:
+        program: A key of the tables of differences.
+        words: The words behind the program and its subcommand.
+
+    Raises:
+        Refused: Launcher, engine or gateway refuse the words.
+    """
+    engine = tokenspeed.oracle("0.1.1")
+    if program == "ts serve":
+        worker, gateway, _ = launchers.ts_serve().split(words)
+        return Given([engine.parse(worker)], _OPEN | smg.oracle("1.10.1").parse(gateway))
+    if program == "smg serve":
+        workers = launchers.smg_serve().workers(words)
+        # smg hands the word `--` on to the engine, whose parser then refuses the flags behind it (Python 3.11).
+        parsed = [engine.parse([word for word in command[5:] if word != "--"]) for command in workers]
+        return Given(parsed, _unspecified_host(launchers.smg_serve().gateway(words)))
+    if program == "smg launch":
+        return Given([], _unspecified_host(launchers.smg_serve().launch(words)))
+    return Given([engine.parse([word for word in words if word != "--headless"])], None)
+
+
+def planned(program: str, deployment: Deployment) -> Given:
+    """What the plan of a deployment gives its processes, by the real programs."""
+    made = good_plan(deployment)
+    engine = tokenspeed.oracle("0.1.1")
+    engines = [engine.parse(_flags(worker.argv)) for worker in made.workers]
+    words = list(made.gateway.argv[made.gateway.argv.index("launch") + 1 :])
+    if program == "ts serve":
+        return Given(engines, _OPEN | smg.oracle("1.10.1").parse(words))
+    if program == "smg launch":
+        return Given([], _unspecified_host(launchers.smg_serve().launch(words)))
+    return Given(engines, _unspecified_host(launchers.smg_serve().launch(words)) if program == "smg serve" else None)
+
+
+def good_plan(deployment: Deployment) -> Plan:
+    """The plan of a deployment that has nothing wrong with it."""
+    result = plan(deployment, SOMEWHERE)
+    assert errors_in(result.findings) == []
+    assert result.plan is not None
+    return result.plan
+
+
+def alike(program: str, given: Given) -> Given:
+    """What remains once the differences on purpose are taken out."""
+    engines = [_less(values, ENGINE_DIFFERENCES.get(program, {})) for values in given.engines]
+    for values in engines:
+        # The positional model has a destination of its own.
+        values["model"] = values.pop("model_path", values.get("model"))
+    return Given(engines, given.gateway and _less(given.gateway, GATEWAY_DIFFERENCES.get(program, {})))
+
+
+def _less(values: Mapping[str, object], differences: Mapping[str, str]) -> dict[str, object]:
+    # Some flags take a word for "not set", which leaves None.
+    return {key: value for key, value in values.items() if key not in differences and value is not None}
+
+
+def _flags(argv: Sequence[str]) -> list[str]:
+    """The words of a worker that the engine's parser reads."""
+    behind = argv.index("--headless") if "--headless" in argv else argv.index("-m") + 1
+    return list(argv[behind + 1 :])
+
+
+def _unspecified_host(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with the address of the metrics as the gateway resolves it: every interface of its own family."""
+    family = "::" if ":" in settings["host"] else "0.0.0.0"
+    return {**settings, "prometheus_host": settings["prometheus_host"] or family}
+
+
+def program_of(argv: Sequence[str]) -> tuple[str, list[str]]:
+    """The program of a plain command line, and the words behind it."""
+    line = " ".join(argv)
+    for program, pattern in {
+        "headless": r"^(ts|tokenspeed|python3? -m tokenspeed\.cli) serve --headless",
+        "ts serve": r"^(ts|tokenspeed) serve",
+        "servicer": r"^python3? -m smg_grpc_servicer\.tokenspeed",
+        "smg serve": r"^smg serve",
+        "smg launch": r"^smg launch",
+    }.items():
+        if found := re.match(pattern, line):
+            return program, list(argv[len(found[0].split()) :])
+    raise ValueError(line)
