@@ -1,8 +1,10 @@
 """smgcfg: typed configuration and launcher for TokenSpeed engines behind the smg gateway."""
 
-from typing import TYPE_CHECKING, Any
-
+# Not imported: typing takes half as long as the interpreter takes to start, and `--version` has no other use for it.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from smgcfg.backends.tokenspeed.args import TokenspeedArgs as TokenspeedArgs
     from smgcfg.config import Deployment as Deployment
     from smgcfg.config import Gateway as Gateway
@@ -53,10 +55,10 @@ _HOMES = {
     "worker_url": "worker",
 }
 
-__all__ = [*_HOMES]  # noqa: PLE0604
+__all__ = [*_HOMES]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'smgcfg' has no attribute {name!r}")
