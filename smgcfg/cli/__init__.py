@@ -15,6 +15,9 @@ COMMANDS = {
     "import": "turn another launcher's command line into a deployment file",
 }
 
+#: The commands that go on until they are told to stop.
+LASTING = ("serve", "watch")
+
 
 def main(argv: "Sequence[str] | None" = None) -> int:
     """Run a command line.
@@ -79,12 +82,11 @@ def _run(command: str, words: list[str], *, alone: bool) -> int:
     from smgcfg.errors import ConfigError, SmgcfgError
 
     if alone:
-        # What an import makes stays to the end. To look for garbage in it again and again, and once more at the exit,
-        # takes a tenth of the time of a plan.
+        # What imports and plans make stays to the end: to look for garbage in it takes an eighth of the time of a plan.
         gc.disable()
     # A module can not have the name of a keyword.
     module = import_module(f"smgcfg.cli.{command}{'_' * iskeyword(command)}")
-    if alone:
+    if alone and command in LASTING:
         gc.freeze()
         gc.enable()
     try:
@@ -97,6 +99,10 @@ def _run(command: str, words: list[str], *, alone: bool) -> int:
     except SmgcfgError as failed:
         print(f"smgcfg: {failed}", file=sys.stderr)
         return failed.exit_code
+    finally:
+        if alone:
+            # Nor is there anything to look for at the exit.
+            gc.freeze()
     return code
 
 

@@ -1,7 +1,5 @@
 """A plan as an operator sees it: the short form, the commands, the JSON document."""
 
-import json
-import shlex
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -137,6 +135,9 @@ def commands(plan: Plan) -> str:
 
 
 def _command(process: ProcessSpec, variables: dict[str, str]) -> str:
+    # Imported here, as json below: the short form needs neither.
+    import shlex
+
     words = ["env"]
     for name, value in process.env:
         if name in process.secret_env:
@@ -200,6 +201,8 @@ def document(planned: Planned | None, findings: Iterable[Finding], *, show_secre
 
 def document_text(planned: Planned | None, findings: Iterable[Finding], *, show_secrets: bool = False) -> str:
     """Return `document` as text."""
+    import json
+
     return json.dumps(document(planned, findings, show_secrets=show_secrets), indent=2)
 
 
