@@ -109,6 +109,9 @@ class Launch(_Table):
 
     grace: float = flag("seconds between asking a process to stop and killing it", default=30.0, bounds=(0, None))
     run_dir: str | None = flag("the directory of the sockets, instead of the derived one", reads="nonempty")
+    verify: Literal["off", "warn", "require"] | None = flag(
+        "what a promise that is broken before the launch is ready leads to; require with stand-ins, else warn"
+    )
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

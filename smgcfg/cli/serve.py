@@ -2,14 +2,20 @@
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from smgcfg.cli.parser import Parser
 from smgcfg.cli.report import count, lines
 from smgcfg.cli.sources import add_source_options, review, save, take_apart
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, errors_in
+from smgcfg.plan import Planned
+from smgcfg.process import Plan
 
-_USAGE = "smgcfg serve FILE... [--set PATH=VALUE] [--unset PATH] [--stand-in] [-- ENGINE FLAGS]"
+if TYPE_CHECKING:
+    from smgcfg.cli.launch_check import LaunchCheck
+
+_USAGE = "smgcfg serve FILE... [--set PATH=VALUE] [--unset PATH] [--stand-in] [--verify] [-- ENGINE FLAGS]"
 
 _NOTHING = """\
 smgcfg serve: no deployment. Name a file, or an engine and a model:
@@ -32,6 +38,7 @@ def run(argv: Sequence[str]) -> int:
         return 2
     parser = Parser("serve", "Start a deployment, watch it until it is told to stop, stop it cleanly.", _USAGE)
     add_source_options(parser)
+    parser.add_argument("--verify", action="store_true", help="do not go ready unless every promise is kept")
     words = take_apart(parser, argv)
     options = words.options
     if options.stand_in:
@@ -48,7 +55,17 @@ def run(argv: Sequence[str]) -> int:
         _write_model(reviewed.environment)
     from smgcfg.launch.run import serve
 
-    return serve(planned.plan)
+    return serve(planned.plan, check=_check(planned, planned.plan, stand_in=options.stand_in, verify=options.verify))
+
+
+def _check(planned: Planned, plan: Plan, *, stand_in: bool, verify: bool) -> "LaunchCheck | None":
+    """Return what looks the launch over before it is ready, or None where nobody wants that."""
+    mode = "require" if verify else planned.deployment.launch.verify or ("require" if stand_in else "warn")
+    if mode == "off":
+        return None
+    from smgcfg.cli.launch_check import launch_check
+
+    return launch_check(planned, plan, mode)
 
 
 def _check_extra() -> None:

@@ -1,6 +1,6 @@
 """What the supervisor needs of the world, and what the world reports to it.
 
-The supervisor is a plain state machine. Time, processes and questions to the gateway reach it only through the three
+The supervisor is a plain state machine. Time, processes and questions to the gateway reach it only through the
 protocols of this module, so that all of its rules can be tested with a fake machine and no sleeping.
 """
 
@@ -130,7 +130,7 @@ class Answer(Value):
     problem: str = ""
 
 
-# --- the three protocols ---------------------------------------------------------------------------------------------
+# --- the protocols ---------------------------------------------------------------------------------------------------
 
 
 class Clock(Protocol):
@@ -167,3 +167,22 @@ class Prober(Protocol):
 
     def poll(self) -> Sequence[GatewayView | Answer]:
         """Return the answers since the last call."""
+
+
+class Checked(Value):
+    """What a last look at a launch found.
+
+    Attributes:
+        ok: Whether the launch may go ready.
+        lines: What there is to say about it.
+    """
+
+    ok: bool
+    lines: tuple[str, ...]
+
+
+class Check(Protocol):
+    """A last look at a launch whose processes are all ready, before it is said to be. No method waits."""
+
+    def poll(self) -> Checked | None:
+        """Begin when called for the first time; return what was found once that is known."""

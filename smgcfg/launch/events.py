@@ -30,6 +30,16 @@ class LaunchReady(Value):
     after: float
 
 
+class Checked(Value):
+    """Every process is ready, and a last look was taken at the whole.
+
+    Attributes:
+        lines: What was found.
+    """
+
+    lines: tuple[str, ...]
+
+
 class Died(Value):
     """A process ended without being asked to.
 
@@ -149,6 +159,7 @@ class LaunchStopped(Value):
 Event = (
     Ready
     | LaunchReady
+    | Checked
     | Died
     | StartFailed
     | StartTimedOut

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from smgcfg.errors import ConfigError, errors_in
 from smgcfg.launch.console import Console
+from smgcfg.launch.effects import Check
 from smgcfg.launch.events import Event
 from smgcfg.launch.host import host_findings
 from smgcfg.launch.probe import HttpProber
@@ -36,10 +37,16 @@ class Session:
         out: Where lines go.
         err: Where the processes' standard error goes.
         watch: Called with what happened, after it was said.
+        check: Takes a last look before the launch is ready, or None.
     """
 
     def __init__(
-        self, plan: Plan, out: TextIO, err: TextIO, watch: Callable[[list[Event]], None] = lambda _: None
+        self,
+        plan: Plan,
+        out: TextIO,
+        err: TextIO,
+        watch: Callable[[list[Event]], None] = lambda _: None,
+        check: Check | None = None,
     ) -> None:
         self.selector = selectors.DefaultSelector()
         self._watch = watch
@@ -50,7 +57,7 @@ class Session:
         self._spawner = GuardedSpawner(self.selector, self._take_line, grace=plan.settings.grace)
         self._prober = HttpProber(plan.url, plan.api_key, self.selector)
         self._progress = Progress(plan, self._out, self._err, self._spawner.last_line)
-        self.supervisor = Supervisor(plan, clock=self._clock, spawner=self._spawner, prober=self._prober)
+        self.supervisor = Supervisor(plan, clock=self._clock, spawner=self._spawner, prober=self._prober, check=check)
 
     def run(self) -> int:
         """Run the launch until it has stopped, and return its exit code; nothing of it is left then."""
@@ -106,13 +113,14 @@ def check_host(plan: Plan) -> None:
         raise ConfigError(findings)
 
 
-def serve(plan: Plan, *, out: TextIO | None = None, err: TextIO | None = None) -> int:
+def serve(plan: Plan, *, out: TextIO | None = None, err: TextIO | None = None, check: Check | None = None) -> int:
     """Launch a plan and stay with it until it has stopped; for the main thread, whose signals it takes meanwhile.
 
     Args:
         plan: What to launch; it has no errors.
         out: Where lines go; standard output by default.
         err: Where the processes' standard error goes; standard error by default.
+        check: Takes a last look before the launch is ready, or None.
 
     Returns:
         The exit code: 128 plus the number of the signal that stopped it, or on a failure that of the process that
@@ -124,7 +132,7 @@ def serve(plan: Plan, *, out: TextIO | None = None, err: TextIO | None = None) -
     _open_standard_streams()
     check_host(plan)
     with (
-        Session(plan, out or _standard(sys.stdout, 1), err or _standard(sys.stderr, 2)) as session,
+        Session(plan, out or _standard(sys.stdout, 1), err or _standard(sys.stderr, 2), check=check) as session,
         signals_to(session.supervisor.interrupt, session.selector),
         RunDir(plan),
     ):

@@ -17,6 +17,7 @@ from smgcfg.launch import events, policy
 from smgcfg.launch.child import Child
 from smgcfg.launch.effects import (
     Answer,
+    Check,
     Clock,
     Exited,
     GatewayView,
@@ -54,6 +55,7 @@ class Supervisor:
         spawner: Runs processes.
         prober: Asks the gateway.
         decide: What follows from a death.
+        check: Takes a last look before the launch is ready, or None.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Supervisor:
         spawner: Spawner,
         prober: Prober,
         decide: Callable[[policy.Death], policy.End] = policy.decide,
+        check: Check | None = None,
     ) -> None:
         self.plan = plan
         self.phase: Phase = "new"
@@ -73,6 +76,7 @@ class Supervisor:
         self._spawner = spawner
         self._prober = prober
         self._decide = decide
+        self._check = check
         self._events: list[Event] = []
         self._began = 0.0
         self._ask_at = math.inf
@@ -153,6 +157,8 @@ class Supervisor:
         starting = [child for child in self.children.values() if child.state == "starting"]
         by_gateway = any(child.spec.ready.seen_by == "gateway" for child in self.children.values())
         if not starting and (self._gateway_ready or not by_gateway):
+            if not self._looked_over(now):
+                return
             self.phase = "up"
             self._was_up = True
             self._tell(events.LaunchReady(now - self._began))
@@ -165,6 +171,20 @@ class Supervisor:
         if now >= self._ask_at:
             self._ask(starting)
             self._ask_at = now + min(max(ASK_SOONEST, (now - self._began) * ASK_SHARE), ASK_LATEST)
+
+    def _looked_over(self, now: float) -> bool:
+        """Whether the last look was taken and found the launch fit to be ready; if it did not, stop the launch."""
+        if self._check is None:
+            return True
+        found = self._check.poll()
+        if found is None:
+            self._ask_at = now + ASK_SOONEST
+            return False
+        self._check = None
+        self._tell(events.Checked(found.lines))
+        if not found.ok:
+            self._begin_stop("a broken promise", 1)
+        return found.ok
 
     def _ask(self, starting: list[Child]) -> None:
         for child in starting:

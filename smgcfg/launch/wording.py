@@ -74,6 +74,8 @@ class Wording:
                 yield self.about(event.name, f"{word} {duration(event.after)}  pid {event.pid}")
             case events.LaunchReady():
                 yield f"READY {self._plan.url}   model {self._plan.model}   stop: Ctrl-C"
+            case events.Checked():
+                yield from (self.about("verify", line) for line in event.lines)
             case events.Died():
                 yield from self._died(event)
             case events.StartFailed():

@@ -95,6 +95,7 @@ def mixed() -> Iterator[Deployed]:
     """Two pools of one model that take turns, the second without a grammar backend."""
     overlay = """
         gateway.policy = "round_robin"
+        launch.verify = "off"
         [pools.lax]
         backend = "tokenspeed"
         model = "demo"

@@ -1,0 +1,65 @@
+"""The last look that `smgcfg serve` takes before a launch is ready: does it keep what it promises?"""
+
+import threading
+from typing import Literal
+
+from smgcfg.errors import SmgcfgError
+from smgcfg.launch.effects import Checked
+from smgcfg.plan import Planned
+from smgcfg.process import Plan
+from smgcfg.verify.gateway import Target
+from smgcfg.verify.launching import LIMITS, summary, verify_launch
+from smgcfg.verify.promises import Promises, promises_of, target_of
+from smgcfg.verify.run import Limits
+
+Mode = Literal["warn", "require"]
+
+
+def launch_check(planned: Planned, plan: Plan, mode: Mode) -> "LaunchCheck | None":
+    """Return what looks a launch over; None where nothing is promised.
+
+    Args:
+        planned: What was planned.
+        plan: Its plan.
+        mode: Whether a broken promise keeps the launch from going ready.
+    """
+    promises = promises_of(planned)
+    return LaunchCheck(target_of(planned, plan), promises, mode) if promises.kinds else None
+
+
+class LaunchCheck:
+    """Verifies a launch in a thread of its own, so that its processes are looked after meanwhile.
+
+    Args:
+        target: Its gateway.
+        promises: What its settings promise.
+        mode: Whether a broken promise keeps it from going ready.
+        limits: The bounds.
+    """
+
+    def __init__(self, target: Target, promises: Promises, mode: Mode, *, limits: Limits = LIMITS) -> None:
+        self._target = target
+        self._promises = promises
+        self._mode = mode
+        self._limits = limits
+        self._found: Checked | None = None
+        # A daemon: a launch that is stopped meanwhile does not wait for answers.
+        self._thread = threading.Thread(target=self._run, name="smgcfg verify", daemon=True)
+
+    def poll(self) -> Checked | None:
+        """Begin when called for the first time; return what was found once that is known."""
+        if self._thread.ident is None:
+            self._thread.start()
+        return self._found
+
+    def _run(self) -> None:
+        try:
+            report = verify_launch(self._target, self._promises, limits=self._limits)
+        except SmgcfgError as problem:
+            self._found = self._bad([f"NOT VERIFIED: {problem}"])
+        else:
+            self._found = Checked(True, tuple(summary(report))) if report.ok else self._bad(summary(report))
+
+    def _bad(self, lines: list[str]) -> Checked:
+        last = "not going ready" if self._mode == "require" else "going ready all the same"
+        return Checked(self._mode == "warn", (*lines, f'{last}: launch.verify is "{self._mode}"'))
