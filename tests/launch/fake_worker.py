@@ -57,6 +57,8 @@ class Server(BaseHTTPRequestHandler):
 
 def serve(port: int, after: float) -> None:
     """Answer on a port, after some seconds."""
+    # Python handles signals in its main thread, which only wakes for those that it takes itself.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     time.sleep(after)
     ThreadingHTTPServer(("127.0.0.1", port), Server).serve_forever()
 

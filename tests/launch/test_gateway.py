@@ -88,7 +88,7 @@ def test_worker_that_dies_before_the_gateway_answers(tmp_path: Path, marked: Mar
     with launcher_of(trial, marked, tmp_path) as launcher:
         launcher.says("DIED")
         assert launcher.ends() == 3
-        assert time.monotonic() - launcher.said_at("DIED") < 0.5
+        assert time.monotonic() - launcher.said_at("DIED") < 2.0  # and not the 5 s of a gateway that drains
 
 
 #: In-flight requests have one second to end, so that an idle stop takes half of one (smg 1.13.0).

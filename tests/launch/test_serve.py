@@ -17,6 +17,10 @@ from launch.plans import Marked, fake_launch, until
 
 from smgcfg.launch.host import owner_of_port
 
+#: What "at once" may take on a machine that is busy with other things, in seconds: less than any grace here, than the
+#: 5 s for which the gateway drains, and than the poll or the timeout of a launcher that does not notice by itself.
+AT_ONCE = 1.5
+
 STOPPING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
 
 
@@ -59,7 +63,7 @@ def test_what_an_operator_sees(tmp_path: Path, marked: Marked) -> None:
 def test_worker_that_dies_while_loading(
     tmp_path: Path, marked: Marked, options: list[str], code: int, how: str
 ) -> None:
-    """The launch ends half a second after a death, though another worker hangs; the cause is named, nothing left."""
+    """The launch ends at once after a death, though another worker hangs; the cause is named, nothing left."""
     hanging = ["--answer-after", "60"]
     dying = ["--answer-after", "60", "--say", "CUDA out of memory", "--after", "0.3", *options]
     plan = fake_launch(tmp_path / "run", marked, hanging, dying)
@@ -71,9 +75,9 @@ def test_worker_that_dies_while_loading(
     launcher.says(
         rf"^chat-1   DIED pid \d+ {how} after .*, before it was ready\n  its last line:\n    CUDA out of memory$"
     )
-    assert ended - launcher.said_at("DIED") < 0.5
+    assert ended - launcher.said_at("DIED") < AT_ONCE
     died_after = launcher.said_at("DIED") - launcher.said_at("chat-1  . CUDA")
-    assert died_after < 0.3 + 0.5
+    assert died_after < 0.3 + AT_ONCE
 
 
 def test_gateway_that_dies_while_loading(tmp_path: Path, marked: Marked) -> None:
@@ -96,7 +100,7 @@ def test_worker_that_dies_later(tmp_path: Path, marked: Marked, signum: signal.S
         killed = time.monotonic()
         assert launcher.ends() == 128 + signum
     launcher.says(rf"^chat-0   DIED pid {pid} {signum.name} after \S+ s\n  its last line:\n    serving$")
-    assert launcher.said_at("DIED") - killed < 1.0
+    assert launcher.said_at("DIED") - killed < AT_ONCE
     assert launcher.text.count("DIED") == 1
     launcher.says(r"^chat-1   stopped .* exit code 0$")
 
@@ -117,7 +121,7 @@ def test_worker_that_ignores_sigterm(tmp_path: Path, marked: Marked) -> None:
         launcher.says("^READY")
         sent = launcher.signal(signal.SIGTERM)
         assert launcher.ends() == 143
-        assert 0.5 <= time.monotonic() - sent < 2.0
+        assert 0.5 <= time.monotonic() - sent < 0.5 + AT_ONCE
     assert marked.left() == []
     launcher.says("^chat-0   still there after 0.5 s, killed$")
 
@@ -132,7 +136,7 @@ def test_second_signal_kills_at_once(tmp_path: Path, marked: Marked) -> None:
         launcher.says("^chat-0  . TERM")
         sent = launcher.signal(signal.SIGINT)
         assert launcher.ends() == 130
-        assert time.monotonic() - sent < 1.0
+        assert time.monotonic() - sent < AT_ONCE
     assert marked.left() == []
 
 
@@ -144,7 +148,7 @@ def test_signal_while_loading(tmp_path: Path, marked: Marked, signum: signal.Sig
         launcher.says("^chat-0  . loading")
         sent = launcher.signal(signum)
         assert launcher.ends() == 128 + signum
-        assert time.monotonic() - sent < 1.0
+        assert time.monotonic() - sent < AT_ONCE
     assert "DIED" not in launcher.text
 
 
@@ -184,7 +188,7 @@ def test_worker_that_is_held_is_stopped_without_delay(tmp_path: Path, marked: Ma
         launcher.says("^READY")
         sent = launcher.signal(signal.SIGTERM)
         assert launcher.ends() == 143
-        assert time.monotonic() - sent < 2.0
+        assert time.monotonic() - sent < AT_ONCE
 
 
 def test_second_launcher_is_refused(tmp_path: Path, marked: Marked) -> None:

@@ -89,7 +89,7 @@ def test_signal_is_reported(bench: Bench, marked: Marked) -> None:
     before = time.monotonic()
     os.kill(pid, signal.SIGSEGV)
     bench.run_until(lambda: bench.of(Exited))
-    assert time.monotonic() - before < 1.0
+    assert time.monotonic() - before < 2.0
     assert bench.of(Exited)[0].exit == Exit(-signal.SIGSEGV)
     bench.run_until(bench.gone)
 
@@ -194,7 +194,7 @@ def test_stop_reaches_a_program_that_is_held(bench: Bench, marked: Marked) -> No
     (pid,) = (report.pid for report in bench.of(Started))
     os.kill(pid, signal.SIGSTOP)
     bench.spawner.stop("w")
-    bench.run_until(bench.gone, 2.0)
+    bench.run_until(bench.gone)
     assert bench.of(Exited)[0].exit == Exit(0)
 
 
@@ -205,7 +205,7 @@ def test_kill_takes_everything(bench: Bench, marked: Marked, options: list[str])
     until(lambda: len(marked.left()) == 1 + len(options))
     assert len(marked.left()) == 1 + len(options)
     bench.spawner.kill("w")
-    bench.run_until(bench.gone, 2.0)
+    bench.run_until(bench.gone)
     assert marked.left() == []
     assert bench.of(Exited)[0].exit == Exit(-signal.SIGKILL)
 
@@ -217,7 +217,7 @@ def test_death_takes_what_is_left_with_it(bench: Bench, marked: Marked, ignore: 
     until(lambda: len(marked.left()) == 3)
     (pid,) = (report.pid for report in bench.of(Started))
     os.kill(pid, signal.SIGKILL)
-    bench.run_until(bench.gone, 2.0)
+    bench.run_until(bench.gone)
     assert marked.left() == []
 
 
@@ -226,7 +226,7 @@ def test_grandchild_ends_with_an_orderly_stop(bench: Bench, marked: Marked) -> N
     bench.start(spec_of(marked, "--say", "up", "--child", "--grandchild"))
     until(lambda: len(marked.left()) == 3)
     bench.spawner.stop("w")
-    bench.run_until(bench.gone, 2.0)
+    bench.run_until(bench.gone)
     assert marked.left() == []
 
 
@@ -236,15 +236,15 @@ def test_wrapper_that_does_not_pass_signals_on(bench: Bench, marked: Marked) -> 
     bench.spawner.start(process("w", argv, "http://h/", env=marked.env))
     bench.run_until(lambda: bench.lines)
     bench.spawner.stop("w")
-    bench.run_until(bench.gone, 2.0)
+    bench.run_until(bench.gone)
     assert bench.lines[-1][2].startswith("TERM at")
 
 
 def test_output_pipe_that_stays_open_holds_nobody(bench: Bench, marked: Marked) -> None:
     """The end of a program is reported though something it started still has its output open."""
     bench.start(spec_of(marked, "--say", "up", "--grandchild", "--exit", "3", "--after", "0.3"))
-    bench.run_until(lambda: bench.of(Exited), 2.0)
-    bench.run_until(bench.gone, 2.0)
+    bench.run_until(lambda: bench.of(Exited))
+    bench.run_until(bench.gone)
 
 
 @pytest.mark.parametrize("options", [[], ["--child", "--grandchild"], ["--ignore-term", "--child", "--grandchild"]])
@@ -254,7 +254,7 @@ def test_guard_that_is_killed(bench: Bench, marked: Marked, options: list[str]) 
     until(lambda: len(marked.left()) == 1 + max(0, len(options) - ("--ignore-term" in options)))
     (pid,) = (report.pid for report in bench.of(Started))
     os.kill(parent_of(pid), signal.SIGKILL)
-    bench.run_until(bench.gone, 2.0)
+    bench.run_until(bench.gone)
     assert bench.of(Exited) == [Exited("w", pid, Exit(None), ("up",))]
     assert marked.left() == []
 
@@ -268,7 +268,7 @@ def test_guard_that_is_held_is_worked_around(bench: Bench, marked: Marked) -> No
     bench.turn(0.2)
     assert not bench.gone()
     bench.spawner.kill("w")
-    bench.run_until(bench.gone, 2.0)
+    bench.run_until(bench.gone)
     assert marked.left() == []
 
 
@@ -277,7 +277,7 @@ def test_guard_that_is_asked_to_end_ends_its_process(bench: Bench, marked: Marke
     bench.start(spec_of(marked, "--say", "up", "--ignore-term"))
     (pid,) = (report.pid for report in bench.of(Started))
     os.kill(parent_of(pid), signal.SIGTERM)
-    bench.run_until(bench.gone, 2.0)
+    bench.run_until(bench.gone)
     assert bench.of(Exited)[0].exit == Exit(-signal.SIGKILL)
 
 
@@ -324,7 +324,7 @@ def test_launcher_that_is_killed_leaves_nothing(marked: Marked, ignore: list[str
         assert len(marked.left()) == 9
         launcher.kill()
         launcher.wait()
-        assert until(lambda: not marked.left(), 2.0)
+        assert until(lambda: not marked.left(), 5.0)
 
 
 def test_launcher_and_guards_killed_at_once(marked: Marked) -> None:
@@ -342,7 +342,7 @@ def test_launcher_and_guards_killed_at_once(marked: Marked) -> None:
             os.kill(guard, signal.SIGKILL)
         launcher.kill()
         launcher.wait()
-    assert until(lambda: not set(programs) & set(marked.left()), 2.0)
+    assert until(lambda: not set(programs) & set(marked.left()), 5.0)
     # What remains is documented: what the programs had started.
     for pid in marked.left():
         os.kill(pid, signal.SIGKILL)

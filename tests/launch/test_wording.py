@@ -37,6 +37,7 @@ def test_durations(seconds: float, text: str) -> None:
         (events.Ready("gateway", 4711, 0.31), ["gateway  up 0.3 s  pid 4711"]),
         (events.Ready("chat-0", 4712, 91.0), ["chat-0   ready 1m31s  pid 4712"]),
         (events.LaunchReady(91.0), ["READY http://127.0.0.1:8080   model fake   stop: Ctrl-C"]),
+        (events.Checked(("chat-0 ok", "chat-1 ok")), ["verify   chat-0 ok", "verify   chat-1 ok"]),
         (
             events.Died("chat-1", 4713, Exit(-9), 21720.0, True, ("one", "two")),
             ["chat-1   DIED pid 4713 SIGKILL after 6h02m (GPU 2,3)", "  its last 2 lines:", "    one", "    two"],
