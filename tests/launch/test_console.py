@@ -151,5 +151,5 @@ def test_status_line_of_a_terminal() -> None:
     assert first.startswith("\r\x1b[Kloading xxx")
     assert len(first) < 250
     assert line
-    assert last.endswith(end)
+    assert last.startswith("loading xxx")
     os.close(reader)
