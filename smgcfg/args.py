@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NoReturn
 
 import attrs
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from smgcfg.argv import Unknown
 
-_MISSING: Final = object()
 _GETTERS: Final[dict[type, tuple[tuple[str, ...], Any]]] = {}
+_DEFAULTS: Final[dict[type, dict[str, Any]]] = {}
 
 
 def _settings(args: Any) -> Iterable[tuple[str, Any]]:
@@ -32,7 +32,29 @@ def _settings(args: Any) -> Iterable[tuple[str, Any]]:
     return [(key, value) for key, value in zip(found[0], found[1](args), strict=True) if value is not None]
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+def _defaults(cls: type[Any]) -> dict[str, Any]:
+    """Return the default of every field, in their order."""
+    found = _DEFAULTS.get(cls)
+    if found is None:
+        found = _DEFAULTS[cls] = {field.name: field.default for field in attrs.fields(cls)}
+    return found
+
+
+class _Signature:
+    """What `help` and `inspect.signature` show of the constructor, made when somebody asks."""
+
+    def __get__(self, args: "Args | None", cls: "type[Args]") -> Any:
+        from inspect import Parameter, Signature
+
+        return Signature(
+            [
+                Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
+                for field in attrs.fields(cls)
+            ]
+        )
+
+
+@attrs.define(kw_only=True, init=False, eq=False, repr=False)
 class Args:
     """The settings of one program. `None` means "not passed; the program decides".
 
@@ -45,16 +67,31 @@ class Args:
 
     extra: tuple[str, ...] = ()
 
-    def __attrs_post_init__(self) -> None:
+    __signature__: ClassVar[Any] = _Signature()
+
+    def __init__(self, **settings: Any) -> None:
+        values = _defaults(type(self)) | settings
+        if len(values) > len(_defaults(type(self))):
+            unknown = next(key for key in settings if key not in _defaults(type(self)))
+            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {unknown!r}")
+        put = object.__setattr__
+        for key, value in values.items():
+            put(self, key, value)
         findings = check_settings(self)
         if self.extra:
             extra = tuple(self.extra) if isinstance(self.extra, list | tuple) else self.extra
             findings += extra_findings(type(self), extra)
-            object.__setattr__(self, "extra", extra)
+            put(self, "extra", extra)
         elif self.extra != ():
-            object.__setattr__(self, "extra", ())
+            put(self, "extra", ())
         if findings:
             raise ConfigError(findings)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise attrs.exceptions.FrozenInstanceError
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise attrs.exceptions.FrozenInstanceError
 
     # --- reading ---
 

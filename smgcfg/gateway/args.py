@@ -1,7 +1,5 @@
 """`GatewayArgs`: every setting of the smg gateway, typed."""
 
-import attrs
-
 from smgcfg.args import Args
 from smgcfg.errors import Finding
 from smgcfg.gateway.args_models import ModelSettings
@@ -12,8 +10,7 @@ from smgcfg.gateway.args_workers import WorkerSettings
 from smgcfg.groups import gathered
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-@gathered
+@gathered(kw_only=True)
 class GatewayArgs(ServingSettings, RoutingSettings, WorkerSettings, ModelSettings, StorageSettings, Args):
     """The settings of one smg gateway, as `smg launch` takes them.
 

@@ -2,8 +2,6 @@
 
 from typing import ClassVar
 
-import attrs
-
 from smgcfg.args import Args
 from smgcfg.backends.tokenspeed.args_kernels import KernelSettings
 from smgcfg.backends.tokenspeed.args_memory import MemorySettings
@@ -14,8 +12,7 @@ from smgcfg.errors import Finding
 from smgcfg.groups import gathered
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-@gathered
+@gathered(kw_only=True)
 class TokenspeedArgs(ModelSettings, ServingSettings, MemorySettings, ParallelSettings, KernelSettings, Args):
     """The settings of one TokenSpeed engine, as `serve --headless` and the gRPC servicer take them.
 
