@@ -84,10 +84,12 @@ class Gateway:
 
     Args:
         target: Which one.
+        quick: How long a question that generates nothing may take, in seconds.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, *, quick: float = QUICK) -> None:
         self.target = target
+        self._quick = quick
         self._client = Client(target.url, insecure=target.insecure)
         self._metrics = None if target.metrics_url is None else Client(target.metrics_url, insecure=target.insecure)
 
@@ -98,7 +100,7 @@ class Gateway:
             Unreachable: Nobody answers, or no model is served.
             ConfigError: Several models are served and none was chosen.
         """
-        reply = self._client.get("/v1/models", headers=_bearer(self.target.api_key), timeout=QUICK)
+        reply = self._client.get("/v1/models", headers=_bearer(self.target.api_key), timeout=self._quick)
         if not reply.status or reply.problem:
             hint = "; --insecure asks without checking it" if "certificate" in reply.problem else ""
             raise Unreachable(f"no gateway at {self.target.url}: {reply.problem}{hint}")
@@ -120,7 +122,7 @@ class Gateway:
     def workers(self, model: str) -> Listing:
         """Return the workers that the gateway lists for a model."""
         key = self.target.workers_key or self.target.api_key
-        reply = self._client.get("/workers", headers=_bearer(key), timeout=QUICK)
+        reply = self._client.get("/workers", headers=_bearer(key), timeout=self._quick)
         listed = reply.json()
         if reply.status != 200 or not isinstance(listed, dict) or not isinstance(listed.get("workers"), list):
             return Listing(workers=None, problem=reply.problem or f"/workers answers {reply.status}")
@@ -138,7 +140,7 @@ class Gateway:
         """Return how many requests each worker was sent so far, by URL; None where the gateway does not tell."""
         if self._metrics is None:
             return None
-        reply = self._metrics.get("/metrics", timeout=QUICK)
+        reply = self._metrics.get("/metrics", timeout=self._quick)
         if reply.status != 200 or reply.problem:
             return None
         counts: dict[str, float] = {}

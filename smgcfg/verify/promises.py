@@ -78,7 +78,9 @@ class Promises:
         return attrs.evolve(report, causes=(*report.causes, *causes), notes=(*report.notes, *self._notes(report)))
 
     def _notes(self, report: Report) -> list[str]:
-        left = [kind for kind in KINDS if kind not in self.kinds and kind not in report.required]
+        if report.required != self.kinds:
+            return []  # somebody else chose what is required
+        left = [kind for kind in KINDS if kind not in self.kinds]
         notes = {
             f"{setting.words} ({setting.where}) promises no {', '.join(KINDS[k] for k in setting.kinds if k in left)}"
             for each in self.settings.values()

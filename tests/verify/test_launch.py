@@ -141,7 +141,7 @@ def test_launch_that_goes_ready_all_the_same(mode: str, said: bool) -> None:
         overlay = place.file("overlay", f'launch.verify = "{mode}"\n{BROKEN}')
         with serving(place, place.base, overlay, "--stand-in") as serve:
             serve.ready()
-            assert ("verify   BROKEN 6 of 14 promises" in serve.out) is said
+            assert ("verify   BROKEN 6 of 14 promises" in serve.out) is said, serve.out
             assert ('going ready all the same: launch.verify is "warn"' in serve.out) is said
             assert ("verify  " in serve.out) is said
             assert serve.stop() == 143

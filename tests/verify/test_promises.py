@@ -47,7 +47,8 @@ def test_what_is_turned_off_is_not_promised(setting: str, left: tuple[str, ...],
     """A setting that is turned off takes its kinds out of the promise, and the report notes from where."""
     promises = promises_of(planned(f"{BASE}[pools.chat.engine]\n{setting}\n"))
     assert promises.kinds == left
-    (note,) = promises.explain(report(seen(promises.kinds[0], "chat-0"), workers=("chat-0",))).notes
+    kept = report(*(seen(kind, "chat-0") for kind in promises.kinds), workers=("chat-0",))
+    (note,) = promises.explain(kept).notes
     assert note.startswith(f"{words} (deploy.toml:6) promises no ")
 
 
