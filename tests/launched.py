@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -136,7 +137,17 @@ def alike(program: str, given: Given) -> Given:
 
 def _less(values: Mapping[str, object], differences: Mapping[str, str]) -> dict[str, object]:
     # Some flags take a word for "not set", which leaves None.
-    return {key: value for key, value in values.items() if key not in differences and value is not None}
+    return {key: _read(value) for key, value in values.items() if key not in differences and value is not None}
+
+
+def _read(value: object) -> object:
+    """The value; of a JSON object's text what it says, because smgcfg writes it compact."""
+    if not isinstance(value, str) or not value.lstrip().startswith("{"):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
 
 
 def _flags(argv: Sequence[str]) -> list[str]:

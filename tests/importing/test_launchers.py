@@ -63,6 +63,14 @@ def router(name: str) -> str:
     return f"--no-router-{name[5:]}" if name.startswith("--no-") else f"--router-{name[2:]}"
 
 
+def test_as_many_workers_as_nobody_has_are_refused() -> None:
+    """A number of workers that no ports are left for is refused at once."""
+    words = ["smg", "serve", "--backend", "tokenspeed", "--connection-mode", "zmq", "--model", "m", "--dp-size"]
+    for count in ("750041759", "234", "0", "-1"):
+        with pytest.raises(ConfigError):
+            import_command([*words, count])
+
+
 def compare(program: str, front: Line, words: Line) -> None:
     """Hold the import of a command line against the real launcher."""
     imported, codes = _imported([*front, *words])
@@ -107,7 +115,7 @@ MODELS = st.sampled_from(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(MODELS, shuffled(TS_OWN, TS_OWN, options(ENGINE), options(BUNDLED)))
 def test_ts_serve(model: str, words: Line) -> None:
     """Whatever stands behind `ts serve`: what the real one sends to engine and gateway, the plan sends."""
@@ -125,10 +133,11 @@ SERVE_OWN = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(
     shuffled(SERVE_OWN, SERVE_OWN, options(GATEWAY, prefix=router, without=("--host", "--port", "--worker-urls"))),
-    options(ENGINE),
+    # In front of `--` it is the number of workers, and smg makes as many as it is told.
+    options(ENGINE, without=("--data-parallel-size",)),
     options(ENGINE),
 )
 def test_smg_serve(words: Line, before: Line, behind: Line) -> None:
@@ -137,7 +146,7 @@ def test_smg_serve(words: Line, before: Line, behind: Line) -> None:
     compare("smg serve", ["smg", "serve"], [*start, *words, *before, *(["--", *behind] if behind else [])])
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(options(GATEWAY, without=("--worker-urls", "--backend", "--zmq-engine-count")))
 def test_smg_launch(words: Line) -> None:
     """Whatever stands behind `smg launch`: the plan's gateway reads the same, and finds its workers where they were."""
@@ -146,7 +155,7 @@ def test_smg_launch(words: Line) -> None:
     compare("smg launch", ["smg", "launch"], [*start, *words])
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(argv_strategies.lines(ENGINE), st.sampled_from(["headless", "servicer"]))
 def test_engines(words: Line, program: str) -> None:
     """Whatever an engine is given, good or bad: the plan gives it the same, or the import says what is wrong."""
