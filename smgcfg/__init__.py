@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from smgcfg.plan import plan as plan
     from smgcfg.process import Plan as Plan
     from smgcfg.process import ProcessSpec as ProcessSpec
+    from smgcfg.reading import read_references as read_references
+    from smgcfg.reference import Reference as Reference
     from smgcfg.worker import worker_command as worker_command
     from smgcfg.worker import worker_url as worker_url
 
@@ -45,12 +47,14 @@ _HOMES = {
     "Plan": "process",
     "Pool": "config",
     "ProcessSpec": "process",
+    "Reference": "reference",
     "SmgcfgError": "errors",
     "TokenspeedArgs": "backends.tokenspeed.args",
     "UNSET": "overlay",
     "converter": "conversion",
     "load": "loading",
     "plan": "plan",
+    "read_references": "reading",
     "worker_command": "worker",
     "worker_url": "worker",
 }

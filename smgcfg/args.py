@@ -11,6 +11,7 @@ from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.flags import FlagSpec, find_key, keys_of, known_keys, spec_of, spelling_table
 from smgcfg.origin import FromCall, Origin
 from smgcfg.overlay import UNSET, Layer
+from smgcfg.reference import Reference, references_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -184,12 +185,15 @@ class Args:
             version: Write spellings that this version has; None writes the newest.
 
         Raises:
-            ConfigError: The version has no spelling for a setting.
+            ConfigError: The version has no spelling for a setting, or a reference is not read.
         """
         result: list[str] = []
         findings = []
         for key, value in _settings(self):
+            unread = next((reference for reference in references_in(value) if reference.text is None), None)
             try:
+                if unread is not None:
+                    raise Refused("SMG018", f"{unread} is not read yet", "read_references() reads a whole deployment")
                 result += words(spec_of(type(self), key), value, version)
             except Refused as refused:
                 findings.append(error(refused.code, key, str(refused), hint=refused.hint))
@@ -230,12 +234,15 @@ class Args:
         return hash(self._identity())
 
     def __repr__(self) -> str:
-        shown = [
-            f"{key}='***'" if spec_of(type(self), key).secret else f"{key}={value!r}" for key, value in _settings(self)
-        ]
+        shown = [f"{key}={self._shown(key, value)}" for key, value in _settings(self)]
         if self.extra:
             shown.append(f"extra={self.extra!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _shown(self, key: str, value: Any) -> str:
+        items = value if isinstance(value, tuple) else (value,)
+        open_ = not spec_of(type(self), key).secret or all(isinstance(item, Reference) for item in items)
+        return repr(value) if open_ else "'***'"
 
 
 def set_settings(args: Args) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from smgcfg.flags import FlagSpec
 from smgcfg.json_value import Json
+from smgcfg.reference import HINT, Reference, reference_in
 
 #: The words that the engine reads as true and false where a switch takes a value (TokenSpeed 0.1.1 `str_to_bool`).
 TRUE_WORDS: Final = ("1", "true", "yes", "on")
@@ -37,6 +38,8 @@ class Refused(ValueError):
 
 def shown(spec: FlagSpec, value: object) -> str:
     """Return a value for a message: redacted where secret, cut where long."""
+    if isinstance(value, Reference):
+        return str(value)
     if spec.secret:
         return "***"
     text = repr(value)
@@ -139,23 +142,32 @@ def check(spec: FlagSpec, value: object) -> Any:
         Refused: Wrong type, not a choice, outside the parser's bounds, or a value that has no spelling.
     """
     if not spec.many:
-        return _spellable(spec, _checked_item(spec, _native(spec, value)))
+        return _checked(spec, value)
     if not isinstance(value, list | tuple):
         raise Refused("SMG003", f"expected {expected(spec)}, got {shown(spec, value)}", "write [ ... ]")
     if len(value) < spec.least:
         raise Refused("SMG006", f"expected at least {spec.least} item(s): an empty list has no spelling")
     if spec.kind == "groups":
         return tuple(_group(spec, group) for group in value)
-    items = tuple(_spellable(spec, _checked_item(spec, _native(spec, item))) for item in value)
+    items = tuple(_checked(spec, item) for item in value)
     if spec.kind == "append" and not items:
         raise Refused("SMG006", "an empty list has no spelling", "leave the key out")
     return items
 
 
+def _checked(spec: FlagSpec, value: object) -> Any:
+    """Check one item."""
+    if spec.refers and (reference := reference_in(value)) is not None:
+        if reference.text is not None:
+            _spellable(spec, reference.text)
+        return reference
+    return _spellable(spec, _checked_item(spec, _native(spec, value)))
+
+
 def _group(spec: FlagSpec, group: object) -> tuple[Any, ...]:
     if not isinstance(group, list | tuple) or not group:
         raise Refused("SMG003", f"expected a list of non-empty lists, got {shown(spec, group)} inside")
-    items = tuple(_spellable(spec, _checked_item(spec, _native(spec, item))) for item in group)
+    items = tuple(_checked(spec, item) for item in group)
     if len(items) > 1 and not all(stands_alone(word(item)) for item in items):
         raise Refused("SMG006", "an item that reads as a flag has no spelling beside others in one group")
     return items
@@ -193,6 +205,10 @@ def _exact(value: int) -> bool:
 
 
 def _type_hint(spec: FlagSpec, value: object) -> str:
+    if spec.refers and isinstance(value, Mapping):
+        return HINT
+    if reference_in(value) is not None:
+        return "only a secret may be a reference here; a deployment file may hold one in place of any single value"
     if spec.secret or spec.many or not isinstance(value, str):
         return ""
     if spec.type is bool:
@@ -258,7 +274,9 @@ def stands_alone(text: str) -> bool:
 
 
 def word(value: object) -> str:
-    """Return one item as one word of a command line."""
+    """Return one item as one word of a command line; a reference that is not read as it shows itself."""
+    if isinstance(value, Reference):
+        return str(value) if value.text is None else value.text
     return value if isinstance(value, str) else repr(value) if isinstance(value, float) else str(value)
 
 

@@ -1,21 +1,22 @@
 """From settings to processes: the words, the environment and what supervision has to know of each."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from smgcfg.codec import Refused
-from smgcfg.config import Gateway, Pairs
+from smgcfg.args import set_settings
+from smgcfg.codec import Refused, word
+from smgcfg.config import Gateway
 from smgcfg.derive import Shape
 from smgcfg.endpoint import DEATH_FRAME, LOOPBACK, Endpoint
 from smgcfg.errors import Finding, error
 from smgcfg.filling import Choices
-from smgcfg.flags import keys_of, specs_of
+from smgcfg.flags import keys_of, spec_of, specs_of
 from smgcfg.gateway import GatewayArgs, command
 from smgcfg.line import Line, flags_line
 from smgcfg.placeholders import Template, template
 from smgcfg.ports import HANDSHAKE
 from smgcfg.process import DeathNotice, Port, ProcessSpec, Readiness
+from smgcfg.reference import VARIABLE, Reference, Text
 from smgcfg.schema import Path, dotted
 from smgcfg.value import Value
 from smgcfg.worker import WorkerFlags, program_words
@@ -23,8 +24,6 @@ from smgcfg.worker import WorkerFlags, program_words
 #: The gateway stops first: it lets its requests run out, and must not see its workers die.
 STOP_GATEWAY: Final = 0
 STOP_WORKERS: Final = 1
-
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 #: Words in the name of an environment variable that make its value a secret.
 _SECRET_WORDS: Final = frozenset(
@@ -71,7 +70,7 @@ class Surroundings(Value):
 
     wrapper: tuple[Template, ...]
     command: tuple[Template, ...] | None
-    env: tuple[tuple[str, Template], ...]
+    env: tuple[tuple[str, Template | Reference], ...]
 
     def program(self, derived: Sequence[str], values: Mapping[str, str]) -> list[str]:
         """Return the words in front of the subcommand or flags.
@@ -83,9 +82,10 @@ class Surroundings(Value):
         words = derived if self.command is None else [word.fill(values) for word in self.command]
         return [*(word.fill(values) for word in self.wrapper), *words]
 
-    def environment(self, derived: Mapping[str, str], values: Mapping[str, str]) -> Pairs:
+    def environment(self, derived: Mapping[str, Text], values: Mapping[str, str]) -> dict[str, Text]:
         """Return the environment: what is derived, and on top of it what the operator sets."""
-        return tuple(sorted({**derived, **{name: text.fill(values) for name, text in self.env}}.items()))
+        own = {name: text if isinstance(text, Reference) else text.fill(values) for name, text in self.env}
+        return dict(sorted({**derived, **own}.items()))
 
 
 def surroundings(
@@ -109,14 +109,17 @@ def surroundings(
             return Template((text,))
 
     for name, _ in source.env:
-        if not _VARIABLE.fullmatch(name):
+        if not VARIABLE.fullmatch(name):
             path = (*base, "env", name)
             message = "an environment variable's name is letters, digits and '_', and begins with no digit"
             findings.append(error("SMG006", dotted(path), message, choices.where(path)))
     return Surroundings(
         tuple(read(word, (*base, "wrapper")) for word in source.wrapper or ()),
         None if source.command is None else tuple(read(word, (*base, "command")) for word in source.command),
-        tuple((name, read(text, (*base, "env", name))) for name, text in source.env),
+        tuple(
+            (name, text if isinstance(text, Reference) else read(text, (*base, "env", name)))
+            for name, text in source.env
+        ),
     )
 
 
@@ -135,17 +138,19 @@ def worker_processes(shape: Shape, slots: Iterable[Slot], around: Surroundings, 
     derived = program_words(shape.backend, shape.transport, pool.python or python, None)
     behind = shape.backend.words[shape.transport]
     start = derived[: len(derived) - len(behind)]
-    secret_env = _secret_names(pool.env)
     for slot in slots:
         endpoint, values = slot.endpoint, slot.placeholders()
         argv = [*around.program(start, values), *behind, *flags.at(endpoint)]
+        derived_env = {"CUDA_VISIBLE_DEVICES": values["gpus"], "PYTHONUNBUFFERED": "1"}
+        env, secret_env, references = _entries(around.environment(derived_env, values))
         yield ProcessSpec(
             name=slot.name,
             role="worker",
             argv=tuple(argv),
-            env=around.environment({"CUDA_VISIBLE_DEVICES": values["gpus"], "PYTHONUNBUFFERED": "1"}, values),
+            env=env,
             secrets=flags.tail.behind(len(argv) - len(flags.tail.words)),
             secret_env=secret_env,
+            env_references=references,
             ready=Readiness(seen_by="gateway", url=endpoint.url, timeout=pool.startup_timeout),
             stop_order=STOP_WORKERS,
             death_notice=DeathNotice(endpoint.sockets[1], DEATH_FRAME) if endpoint.sockets else None,
@@ -171,23 +176,59 @@ def gateway_process(
     url, ports = command.gateway_url(args), command.gateway_ports(args)
     values = {"name": "gateway", "port": str(ports["port"].number), "run_dir": run_dir}
     version = gateway.version if gateway.version in command.VERSIONS else None
-    line = flags_line(args, keys_of(GatewayArgs), version) + Line(args.extra)
+    hidden = by_environment(args)
+    line = flags_line(args, (key for key in keys_of(GatewayArgs) if key not in hidden), version) + Line(args.extra)
     program = around.program((gateway.python or python, "-m", *command.WORDS), values)
     handshakes = [slot.endpoint.handshake for slot in slots]
-    known = frozenset(spec.env for spec in specs_of(GatewayArgs) if spec.secret) if gateway.env else frozenset()
+    variables = dict(hidden.values())
+    known = {spec.env for spec in specs_of(GatewayArgs) if spec.secret} if gateway.env else set()
+    env, secret_env, references = _entries(
+        around.environment({"PYTHONUNBUFFERED": "1", **variables}, values), known | variables.keys()
+    )
     return ProcessSpec(
         name="gateway",
         role="gateway",
         argv=(*program, *line.words),
-        env=around.environment({"PYTHONUNBUFFERED": "1"}, values),
+        env=env,
         secrets=line.behind(len(program)),
-        secret_env=_secret_names(gateway.env, known),
+        secret_env=secret_env,
+        env_references=references,
         ready=Readiness(seen_by="http", url=f"{url}/liveness", timeout=gateway.startup_timeout),
         stop_order=STOP_GATEWAY,
         ports=(*ports.values(), *(Port(number, LOOPBACK, HANDSHAKE) for number in handshakes if number is not None)),
     )
 
 
-def _secret_names(env: Pairs, known: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """Return the variables whose values are secrets: those of secret settings, and those whose name says so."""
-    return tuple(name for name, _ in env if name in known or not _SECRET_WORDS.isdisjoint(name.upper().split("_")))
+def by_environment(args: GatewayArgs) -> dict[str, tuple[str, Text]]:
+    """Return the settings that a gateway gets by its environment, where `ps` shows nothing of them.
+
+    These are the secrets, and what else stands elsewhere, for which smg (1.10.1 and 1.13.0) reads a variable.
+
+    Args:
+        args: The gateway's settings.
+
+    Returns:
+        Per setting the variable and its value.
+    """
+    result: dict[str, tuple[str, Text]] = {}
+    for key, value in set_settings(args).items():
+        spec = spec_of(GatewayArgs, key)
+        if spec.env and (spec.secret or isinstance(value, Reference)):
+            result[key] = (spec.env, value)
+    return result
+
+
+def _entries(
+    env: Mapping[str, Text], known: Collection[str] = ()
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[tuple[str, Reference], ...]]:
+    """Return the entries of an environment, the names of those that are secret, and the references among them.
+
+    Secret is what a secret setting is read from, what stands elsewhere, and what has a name that says so.
+    """
+    references = {name: value for name, value in env.items() if isinstance(value, Reference)}
+    secret = [
+        name
+        for name in env
+        if name in known or name in references or not _SECRET_WORDS.isdisjoint(name.upper().split("_"))
+    ]
+    return tuple((name, word(value)) for name, value in env.items()), tuple(secret), tuple(references.items())

@@ -9,11 +9,12 @@ from smgcfg.args import Args, check_settings
 from smgcfg.errors import ConfigError, Finding, error
 from smgcfg.flags import flag
 from smgcfg.gateway import GatewayArgs
+from smgcfg.reference import Text
 
 A = TypeVar("A", bound=Args)
 
 Transport = Literal["zmq", "grpc"]
-Pairs = tuple[tuple[str, str], ...]
+Pairs = tuple[tuple[str, Text], ...]
 
 #: What a deployment's and a pool's name may be: they become file names, log prefixes and command-line words.
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -147,7 +148,7 @@ class Deployment(_Table):
 class Variable:
     """One environment variable of an `env` table: declared like a setting, so that it is checked like one."""
 
-    value: str = flag("the text of an environment variable", default="", reads="raw")
+    value: Text = flag("the text of an environment variable", default="", reads="raw")
 
 
 def _raise(findings: list[Finding]) -> None:

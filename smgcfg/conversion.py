@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from smgcfg.args import Args, check_setting, set_settings
 from smgcfg.codec import Refused
-from smgcfg.config import Deployment, Gateway, Launch, Pool
+from smgcfg.config import Deployment, Gateway, Launch, Pairs, Pool
 from smgcfg.errors import ConfigError, Finding, error
 from smgcfg.flags import keys_of, spec_of
 from smgcfg.json_value import Json
+from smgcfg.reference import HINT, Reference, plain, reference_in
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -50,6 +51,8 @@ def _is(cls: Any, base: type) -> bool:
 def _plain(value: Any) -> Any:
     if isinstance(value, Json):
         return value.value
+    if isinstance(value, Reference):
+        return plain(value)
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
@@ -85,7 +88,8 @@ def _table_data(config: Pool[Any] | Gateway | Launch) -> dict[str, Any]:
         data = {"name": config.name, **data, "engine": _args_data(config.engine)}
     elif isinstance(config, Gateway):
         data["args"] = _args_data(config.args)
-    return data | ({} if isinstance(config, Launch) or not config.env else {"env": dict(config.env)})
+    env = {} if isinstance(config, Launch) else {name: _plain(value) for name, value in config.env}
+    return data | ({"env": env} if env else {})
 
 
 def _table(data: Any, cls: Any) -> Any:
@@ -123,9 +127,13 @@ def _table(data: Any, cls: Any) -> Any:
     return kind(**values)
 
 
-def _env(data: Any, findings: list[Finding]) -> tuple[tuple[str, str], ...]:
-    pairs = _mapping(data, "env")
-    findings += [error("SMG003", f"env.{k}", "expected text") for k, v in pairs.items() if not isinstance(v, str)]
+def _env(data: Any, findings: list[Finding]) -> Pairs:
+    pairs = {name: reference_in(value) or value for name, value in _mapping(data, "env").items()}
+    findings += [
+        error("SMG003", f"env.{name}", "expected text", hint=HINT)
+        for name, value in pairs.items()
+        if not isinstance(value, str | Reference)
+    ]
     return tuple(sorted(pairs.items()))
 
 

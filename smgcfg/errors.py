@@ -27,6 +27,8 @@ CODES: Final[dict[str, str]] = {
     "SMG015": "extra words that are not allowed",
     "SMG016": "a placeholder that does not exist",
     "SMG017": "not built yet",
+    "SMG018": "a reference can not be read",
+    "SMG019": "everybody on this machine may read a file with a secret",
     "SMG020": "ports overlap or are out of range",
     "SMG021": "two workers derive the same handshake port",
     "SMG022": "a socket path is too long",

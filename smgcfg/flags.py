@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import attrs
 
+from smgcfg.reference import Reference
 from smgcfg.value import Value
 
 T = TypeVar("T")
@@ -49,6 +50,7 @@ class FlagSpec(Value):
         above: A number that the value must exceed, checked as `limits` are; or None.
         limits_when: The condition under which `limits` holds, as (key, value) that must be set; else empty.
         secret: Never printed.
+        refers: The value, or an item of it, may be a `Reference`; the annotation says so.
         env: The environment variable the program reads it from, or empty.
         engine_sets: The engine may turn this switch on by itself, so "false" has no spelling.
         one_spelling: The parser refuses two different spellings of this setting in one command line.
@@ -74,6 +76,7 @@ class FlagSpec(Value):
     above: float | None
     limits_when: tuple[tuple[str, Any], ...]
     secret: bool
+    refers: bool
     env: str
     engine_sets: bool
     one_spelling: bool
@@ -164,24 +167,26 @@ def key_of(spelling: str) -> str:
     return spelling.lstrip("-").replace("-", "_").replace(".", "_")
 
 
-def _shape(annotation: Any) -> tuple[Any, tuple[Any, ...] | None, int]:
-    """Return (type of one item, choices, depth of tuples) of a field's annotation."""
+def _shape(annotation: Any) -> tuple[Any, tuple[Any, ...] | None, int, bool]:
+    """Return (type of one item, choices, depth of tuples, whether it may be a reference) of a field's annotation."""
     origin = get_origin(annotation)
     if origin is Union or origin is UnionType:
-        (inner,) = (arg for arg in get_args(annotation) if arg is not NoneType)
-        return _shape(inner)
+        options = get_args(annotation)
+        (inner,) = (option for option in options if option not in (NoneType, Reference))
+        item, choices, depth, refers = _shape(inner)
+        return item, choices, depth, refers or Reference in options
     if origin is tuple:
-        item, choices, depth = _shape(get_args(annotation)[0])
-        return item, choices, depth + 1
+        item, choices, depth, refers = _shape(get_args(annotation)[0])
+        return item, choices, depth + 1, refers
     if origin is Literal:
         choices = get_args(annotation)
-        return type(choices[0]), choices, 0
-    return annotation, None, 0
+        return type(choices[0]), choices, 0, False
+    return annotation, None, 0, False
 
 
 def _spec(field: "attrs.Attribute[Any]") -> FlagSpec:
     raw = dict(field.metadata[_META])
-    item, choices, depth = _shape(field.type)
+    item, choices, depth, refers = _shape(field.type)
     name, aliases, style = raw.pop("name"), raw.pop("aliases"), raw.pop("style")
     kind: Kind
     if depth:
@@ -191,7 +196,7 @@ def _spec(field: "attrs.Attribute[Any]") -> FlagSpec:
     else:
         kind = "value"
     names = (name or "--" + field.name.replace("_", "-"), *aliases)
-    return FlagSpec(key=field.name, type=item, kind=kind, names=names, choices=choices, **raw)
+    return FlagSpec(key=field.name, type=item, kind=kind, names=names, choices=choices, refers=refers, **raw)
 
 
 class _Table:

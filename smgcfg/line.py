@@ -1,12 +1,14 @@
 """A command line in the making: words, and where secrets stand among them."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from smgcfg.args import Args, set_settings
 from smgcfg.codec import Refused, words
 from smgcfg.errors import ConfigError, error
 from smgcfg.flags import FlagSpec, spec_of
 from smgcfg.process import Secret
+from smgcfg.reference import Reference, references_in
 from smgcfg.value import Value
 
 
@@ -53,20 +55,22 @@ def flags_line(args: Args, keys: Iterable[str], version: str | None = None) -> L
         except Refused as refused:
             findings.append(error(refused.code, key, str(refused), hint=refused.hint))
             continue
-        if spec.secret:
-            secrets += _secrets(spec, flag, len(line))
+        if spec.secret or references_in(values[key]):
+            secrets += _secrets(spec, values[key], flag, len(line))
         line += flag
     if findings:
         raise ConfigError(findings)
     return Line(tuple(line), tuple(secrets))
 
 
-def _secrets(spec: FlagSpec, flag: list[str], offset: int) -> list[Secret]:
+def _secrets(spec: FlagSpec, value: Any, flag: list[str], offset: int) -> list[Secret]:
     """Return where the values stand in the words of a secret setting: every word that is not the bare flag."""
+    items = iter(value if spec.many else (value,))
     result = []
     for at, word in enumerate(flag, offset):
         if word not in spec.names:
             # A value that begins with a dash is glued to its flag; no other value begins so.
             start = word.index("=") + 1 if word.startswith("-") else 0
-            result.append(Secret(at, start, spec.key.upper()))
+            item = next(items)
+            result.append(Secret(at, start, spec.key.upper(), item if isinstance(item, Reference) else None))
     return result

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from smgcfg.backends import BACKENDS
-from smgcfg.config import NAME, Deployment, Gateway, Launch, Pool, bad_name
+from smgcfg.config import NAME, Deployment, Gateway, Launch, Pairs, Pool, bad_name
 from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.gateway import GatewayArgs
 from smgcfg.overlay import UNSET, Layer, Overlay
-from smgcfg.schema import Path, Schema, dotted
+from smgcfg.reference import Reference
+from smgcfg.schema import Leaf, Path, Schema, dotted
 from smgcfg.sources.document import Document, read_document
 from smgcfg.sources.overrides import Override, flags_layer, override_layer
 from smgcfg.sources.toml import document_layer
@@ -37,11 +38,13 @@ class Loaded(Value):
         deployment: The deployment; with an error among the findings, as much of it as could be read, or None.
         overlay: Per key everything that was chosen, and where.
         findings: Every problem, in the order of the sources.
+        references: The references that are read by now, each by the path of the setting that holds what it stands for.
     """
 
     deployment: Deployment | None
     overlay: Overlay[Path]
     findings: tuple[Finding, ...]
+    references: tuple[tuple[Path, Reference], ...] = ()
 
 
 def load(*paths: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None) -> Deployment:
@@ -52,14 +55,14 @@ def load(*paths: str | os.PathLike[str], overrides: Mapping[str, Any] | None = N
         overrides: Native values by dotted key, on top of the files; None means "unset".
 
     Returns:
-        The deployment.
+        The deployment; its secrets may be references, which `read_references` reads before a launch.
 
     Raises:
         ConfigError: Every problem found, each with key, file and line.
         OSError: A file can not be read.
     """
     files = [(os.fspath(path), _read(path)) for path in paths]
-    loaded = load_sources(files, choices=overrides or {})
+    loaded = load_sources(files, choices=overrides or {}, environ=os.environ)
     if loaded.deployment is None or errors_in(loaded.findings):
         raise ConfigError(loaded.findings)
     return loaded.deployment
@@ -77,6 +80,7 @@ def load_sources(
     overrides: Sequence[Override] = (),
     choices: Mapping[str, Any] | None = None,
     engine_flags: EngineFlags | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> Loaded:
     """Read and stack every source of a deployment; bad input becomes findings, never an exception.
 
@@ -86,6 +90,7 @@ def load_sources(
         overrides: `--set` and `--unset`, in command-line order.
         choices: Native values by dotted key, from a Python caller.
         engine_flags: What stands behind `--`.
+        environ: Where to read the references of settings that can not stay one; None reads none of them.
     """
     findings: list[Finding] = []
     documents = []
@@ -114,8 +119,47 @@ def load_sources(
         add(_engine_flags(engine_flags, pools, schema))
     overlay = Overlay(layers)
     broken = len(documents) < len(files)
-    deployment, more = _build(overlay, pools, documents[0].path if documents else "", quiet=broken)
-    return Loaded(deployment, overlay, (*findings, *more))
+    chosen = {path: winner[0] for path in overlay if (winner := overlay.winner(path)) is not None}
+    references = {path: value for path, value in chosen.items() if type(value) is Reference}
+    if references:
+        references, unread = _read_references(references, chosen, overlay, schema, environ)
+        findings += unread
+    deployment, more = _build(chosen, overlay, pools, documents[0].path if documents else "", quiet=broken)
+    return Loaded(deployment, overlay, (*findings, *more), tuple(references.items()))
+
+
+def _read_references(
+    references: Mapping[Path, Reference],
+    chosen: dict[Path, Any],
+    overlay: Overlay[Path],
+    schema: Schema,
+    environ: Mapping[str, str] | None,
+) -> tuple[dict[Path, Reference], list[Finding]]:
+    """Put what references stand for in their place, but where a setting keeps the reference; what can not be read goes.
+
+    Returns:
+        The references that were read, and what is wrong with the others.
+    """
+    # Imported here: few deployments have references.
+    from smgcfg.codec import Refused
+    from smgcfg.reading import Reader
+
+    reader = Reader(environ or {})
+    read: dict[Path, Reference] = {}
+    findings: list[Finding] = []
+    for path, reference in references.items():
+        leaf = schema.resolve(path)
+        if not isinstance(leaf, Leaf) or leaf.spec is None or leaf.spec.refers:
+            continue
+        try:
+            if environ is None:
+                raise Refused("SMG018", f"{reference} is not read here")
+            chosen[path] = leaf.read(reference, reader(reference))
+            read[path] = reference
+        except Refused as refused:
+            del chosen[path]
+            findings.append(error("SMG018", dotted(path), str(refused), _where(overlay, path), refused.hint))
+    return read, findings
 
 
 def _backends(documents: Iterable[Document], overrides: Iterable[Override]) -> dict[str, str]:
@@ -186,14 +230,9 @@ def _engine_flags(flags: EngineFlags, pools: tuple[str, ...], schema: Schema) ->
 
 
 def _build(
-    overlay: Overlay[Path], pools: tuple[str, ...], first_file: str, *, quiet: bool
+    chosen: Mapping[Path, Any], overlay: Overlay[Path], pools: tuple[str, ...], first_file: str, *, quiet: bool
 ) -> tuple[Deployment | None, list[Finding]]:
     """Make the typed deployment from the winners. Every single value is checked by now."""
-    chosen: dict[Path, Any] = {}
-    for path in overlay:
-        winner = overlay.winner(path)
-        if winner is not None:
-            chosen[path] = winner[0]
     findings: list[Finding] = []
     made = [_pool(name, chosen, overlay, findings) for name in pools]
     if not pools and not quiet:
@@ -229,7 +268,7 @@ def _args(chosen: Mapping[Path, Any], base: Path) -> dict[str, Any]:
     return {key: (() if key == "extra" else None) if value is UNSET else value for key, value in here.items()}
 
 
-def _env(chosen: Mapping[Path, Any], base: Path) -> tuple[tuple[str, str], ...]:
+def _env(chosen: Mapping[Path, Any], base: Path) -> Pairs:
     return tuple(sorted(_own(chosen, (*base, "env")).items()))
 
 

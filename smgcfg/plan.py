@@ -2,11 +2,12 @@
 
 from smgcfg.args import set_settings
 from smgcfg.compose import Slot, gateway_process, surroundings, worker_processes
-from smgcfg.config import Deployment
+from smgcfg.config import Deployment, Gateway
 from smgcfg.derive import GATEWAY, Shape, fill_metrics_port, gateway_filling, together
 from smgcfg.environment import Environment as Environment
-from smgcfg.errors import Finding, errors_in
+from smgcfg.errors import Finding, error, errors_in
 from smgcfg.filling import Choices, Derivations
+from smgcfg.flags import spec_of
 from smgcfg.gateway import GatewayArgs, command
 from smgcfg.layout import Layout
 from smgcfg.origin import Origin
@@ -121,6 +122,7 @@ def _gateway(layout: Layout) -> GatewayArgs:
         lambda key: dotted((*GATEWAY, key)),
         lambda key: choices.where((*GATEWAY, key)),
     )
+    findings += _said_twice(deployment.gateway, choices)
     urls = tuple(slot.endpoint.url for slot in layout.slots)
     filling = gateway_filling(deployment, layout.shapes, urls, choices, layout.derived)
 
@@ -142,3 +144,16 @@ def _gateway(layout: Layout) -> GatewayArgs:
         findings.append(filling.placed(closed))
     findings += layout.book.findings()
     return args
+
+
+def _said_twice(gateway: Gateway, choices: Choices) -> list[Finding]:
+    """Return what a variable of the gateway's own table says about a setting that is set as well."""
+    findings = []
+    variables = dict(gateway.env)
+    for key, value in set_settings(gateway.args).items() if variables else ():
+        variable = spec_of(GatewayArgs, key).env
+        if variable in variables and variables[variable] != value:
+            path = (*GATEWAY, "env", variable)
+            message = f"the same setting as {dotted((*GATEWAY, key))}"
+            findings.append(error("SMG009", dotted(path), message, choices.where(path), "keep one of the two"))
+    return findings

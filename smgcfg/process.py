@@ -2,6 +2,7 @@
 
 from typing import Final, Literal
 
+from smgcfg.reference import Reference
 from smgcfg.value import Value
 
 Role = Literal["worker", "gateway"]
@@ -17,11 +18,13 @@ class Secret(Value):
         index: The number of the word in the argv, from 0.
         start: Where in the word the secret begins (behind `--flag=`), in characters.
         name: What to call it: the key in capitals, as in `$SMGCFG_SECRET_API_KEY`.
+        reference: Where it stands, if it is not in the deployment itself.
     """
 
     index: int
     start: int
     name: str
+    reference: Reference | None = None
 
 
 class DeathNotice(Value):
@@ -75,6 +78,7 @@ class ProcessSpec(Value):
         env: What is set on top of the launcher's own environment, as sorted pairs.
         secrets: Where `argv` holds secrets.
         secret_env: The names in `env` whose values are secrets.
+        env_references: Where those of them stand that are not in the deployment itself.
         stop_order: Lower is stopped earlier; equal numbers stop together.
         start_order: Lower is started earlier; equal numbers start together.
         death_notice: What to tell the gateway when it died, or None.
@@ -90,6 +94,7 @@ class ProcessSpec(Value):
     env: tuple[tuple[str, str], ...] = ()
     secrets: tuple[Secret, ...] = ()
     secret_env: tuple[str, ...] = ()
+    env_references: tuple[tuple[str, Reference], ...] = ()
     stop_order: int = 0
     start_order: int = 0
     death_notice: DeathNotice | None = None
@@ -98,12 +103,20 @@ class ProcessSpec(Value):
     gpus: tuple[str, ...] = ()
 
     def redacted(self) -> "ProcessSpec":
-        """Return the same process with `***` for every secret."""
+        """Return the same process with `***` for every secret, or with its reference."""
         argv, env = list(self.argv), dict(self.env)
         for secret in self.secrets:
-            argv[secret.index] = argv[secret.index][: secret.start] + REDACTED
+            shown = REDACTED if secret.reference is None else str(secret.reference)
+            argv[secret.index] = argv[secret.index][: secret.start] + shown
         env |= dict.fromkeys(self.secret_env, REDACTED)
+        env |= {name: str(reference) for name, reference in self.env_references}
         return self.evolve(argv=tuple(argv), env=tuple(env.items()))
+
+    @property
+    def unread(self) -> tuple[Reference, ...]:
+        """The references that are not read: the process can not be started like this."""
+        references = [secret.reference for secret in self.secrets] + [reference for _, reference in self.env_references]
+        return tuple(reference for reference in references if reference is not None and reference.text is None)
 
     def __repr__(self) -> str:
         return Value.__repr__(self.redacted())

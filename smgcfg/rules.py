@@ -12,6 +12,7 @@ from smgcfg.args import Args, set_settings
 from smgcfg.codec import shown
 from smgcfg.errors import Finding, error, warning
 from smgcfg.flags import FlagSpec, keys_of, spec_of
+from smgcfg.reference import Reference, references_in, text_of
 from smgcfg.value import Value
 
 
@@ -35,7 +36,19 @@ class View:
 
     def __getattr__(self, key: str) -> Any:
         value = getattr(self._args, key)
-        return self.defaults.get(key) if value is None else value
+        if value is None:
+            return self.defaults.get(key)
+        if type(value) not in (Reference, tuple):
+            return value
+        known = text_of(value)
+        if references_in(known):
+            raise UndecidedError
+        return known
+
+    def shown(self, key: str) -> Any:
+        """Return a value as a message may show it: a reference instead of what it stands for."""
+        value = getattr(self._args, key, None)
+        return value if references_in(value) else getattr(self, key)
 
     def holds(self, key: str, value: object) -> bool:
         """Whether a setting has a value; a switch that is not set is off."""
@@ -245,4 +258,18 @@ def _broken_rules(rules: Iterable[Rule], args: Args, view: View) -> Iterator[Fin
         if broken:
             key = next((key for key in rule.keys if getattr(args, key) is not None), rule.keys[0])
             report = warning if rule.warns else error
-            yield report("SMG014", key, rule.says.format(s=view))
+            yield report("SMG014", key, rule.says.format(s=_Said(view)))
+
+
+class _Said:
+    """A view as messages quote it.
+
+    Args:
+        view: The view.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    def __getattr__(self, key: str) -> Any:
+        return self._view.shown(key)

@@ -8,12 +8,14 @@ import attrs
 
 from smgcfg.args import Args, check_setting, extra_findings
 from smgcfg.backends import BACKENDS
-from smgcfg.codec import Refused, check
+from smgcfg.codec import Refused, check, expected, read_word
 from smgcfg.config import Gateway, Launch, Pool, Variable, gpu_list, name_list
 from smgcfg.errors import Finding, error
 from smgcfg.flags import FlagSpec, find_key, flag, keys_of, known_keys, spec_of
 from smgcfg.gateway import GatewayArgs
+from smgcfg.json_value import Json
 from smgcfg.origin import Origin
+from smgcfg.reference import Reference, reference_in
 from smgcfg.value import Value
 
 Path = tuple[str, ...]
@@ -79,21 +81,56 @@ class Leaf(Value):
     as_it_is: bool = True
 
     def checked(self, value: object) -> Any:
-        """Check a native value and return it in the setting's own type.
+        """Check a native value and return it in the setting's own type, or as the reference that it is.
 
         Raises:
             Refused: What is wrong.
         """
+        if self.may_refer and (reference := reference_in(value)) is not None:
+            return reference
         if self.spec is None:
             bad = extra_findings(self.cls, value)
             if bad:
                 raise Refused(bad[0].code, bad[0].message, bad[0].hint)
             return tuple(value)  # type: ignore[arg-type]  # extra_findings has seen that it is a list
-        if self.cls is Pool and self.spec.key in _NORMAL:
+        if self._lenient:
             value = _NORMAL[self.spec.key](value)
         if self.as_it_is:
             return check_setting(self.spec, value)
         return check_setting(self.spec, not check(self.spec, value))
+
+    @property
+    def may_refer(self) -> bool:
+        """Whether the value may stand elsewhere: any single one, but for the word that decides about all others."""
+        spec = self.spec
+        if spec is None or not self.as_it_is or spec.type is Json or (self.cls is Pool and spec.key == "backend"):
+            return False
+        return not spec.many or self._lenient
+
+    @property
+    def _lenient(self) -> bool:
+        """Whether the setting is a list that one text may stand for."""
+        return self.cls is Pool and self.spec is not None and self.spec.key in _NORMAL
+
+    def read(self, reference: Reference, text: str) -> Any:
+        """Return the value that a reference's text says, of a setting that can not keep the reference.
+
+        Args:
+            reference: What is read; messages name it, and never the text.
+            text: What it stands for.
+
+        Raises:
+            Refused: The text is no such value.
+        """
+        spec = self.spec
+        assert spec is not None
+        try:
+            return self.checked(text if self._lenient else read_word(spec, text))
+        except Refused:
+            low, high = spec.bounds
+            bounds = "" if low is None else f" of at least {low}" if high is None else f" of {low} to {high}"
+            message = f"expected {expected(spec)}{bounds}; what {reference} stands for is no such value"
+            raise Refused("SMG018", message) from None
 
 
 class Schema:

@@ -1,12 +1,15 @@
 """Settings and deployments as TOML text that reads back to equal objects."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from smgcfg.args import Args, set_settings
 from smgcfg.json_value import Json
+from smgcfg.reference import Reference, plain
 
 if TYPE_CHECKING:
     from smgcfg.config import Deployment
+    from smgcfg.schema import Path
 
 
 def table_text(args: Args) -> str:
@@ -16,8 +19,13 @@ def table_text(args: Args) -> str:
     return tomlkit.dumps(_args_table(args))
 
 
-def deployment_text(deployment: "Deployment") -> str:
-    """Return a deployment as a file that loads to an equal one."""
+def deployment_text(deployment: "Deployment", references: "Iterable[tuple[Path, Reference]]" = ()) -> str:
+    """Return a deployment as a file that loads to an equal one.
+
+    Args:
+        deployment: The deployment.
+        references: References to write, by their path, instead of the values that were read from them.
+    """
     import tomlkit
 
     pools = {pool.name: _with_env(_table(pool, skip=("name",)), pool) for pool in deployment.pools}
@@ -28,13 +36,19 @@ def deployment_text(deployment: "Deployment") -> str:
     gateway = _with_env(_args_table(deployment.gateway.args) | _table(deployment.gateway), deployment.gateway)
     document: dict[str, Any] = {"name": deployment.name, "pools": pools}
     launch = _table(deployment.launch)
-    document |= {key: table for key, table in (("gateway", gateway), ("launch", launch)) if table}
+    document |= {"gateway": gateway, "launch": launch}
+    for path, reference in references:
+        table = document
+        for key in path[:-1]:
+            table = table.setdefault(key, {})
+        table[path[-1]] = _plain(reference)
+    document = {key: value for key, value in document.items() if value}
     return tomlkit.dumps(document)
 
 
 def _with_env(table: dict[str, Any], owner: Any) -> dict[str, Any]:
     if owner.env:
-        table["env"] = dict(owner.env)
+        table["env"] = {name: _plain(value) for name, value in owner.env}
     return table
 
 
@@ -62,4 +76,10 @@ def _table(config: Any, skip: tuple[str, ...] = ()) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, Json):
         return value.text
+    if isinstance(value, Reference):
+        import tomlkit
+
+        table = tomlkit.inline_table()
+        table.update(plain(value))
+        return table
     return [_plain(item) for item in value] if isinstance(value, tuple) else value

@@ -38,7 +38,7 @@ def run(argv: Sequence[str]) -> int:
     if failed or planned is None or planned.plan is None:
         raise ConfigError(findings)
     if options.save is not None and reviewed.chosen is not None:
-        save(options.save, reviewed.chosen)
+        save(options.save, reviewed)
     _print(planned.evolve(findings=tuple(findings)), commands=options.commands)
     return 0
 

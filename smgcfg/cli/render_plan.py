@@ -35,6 +35,7 @@ def short_form(planned: Planned, plan: Plan) -> str:
         *zip((slot.name for slot in planned.slots), _workers(planned.slots, shapes), strict=True),
         ("model", _model(planned, plan)),
         *(("promises", text) for text in _promises(planned)),
+        *(("in ps", text) for text in _shown_by_ps(plan)),
     ]
     found = [f"  {line}" for line in lines(planned.findings)]
     summary = f"{_gpus(planned)}.  {count(planned.findings)}."
@@ -110,6 +111,18 @@ def _promise(planned: Planned, shape: Shape, promise: Promise) -> str:
     return f"{promise.what}: {'on' if promise.kept(value) else 'OFF'} ({promise.key}{said}, {_place(origin)})"
 
 
+def _shown_by_ps(plan: Plan) -> list[str]:
+    """Return a line that says which secrets every user of the machine can see, where there are any."""
+    seen: dict[str, list[str]] = {}
+    for process in plan.processes:
+        for name in dict.fromkeys(secret.name for secret in process.secrets):
+            seen.setdefault(name.lower(), []).append(process.name)
+    if not seen:
+        return []
+    each = ", ".join(f"{key} of {' '.join(names)}" for key, names in seen.items())
+    return [f"{each}: a word of its command, which every user of this machine can read"]
+
+
 def _place(origin: Origin | None) -> str:
     return "set" if origin is None else str(origin)
 
@@ -128,7 +141,8 @@ def _gpus(planned: Planned) -> str:
 def commands(plan: Plan) -> str:
     """Return a line for each process that can be pasted into a POSIX shell, the gateway's first.
 
-    A secret stands as a variable, `$SMGCFG_SECRET_<KEY>`; different secrets of one name get a number behind it.
+    A secret stands as what it is read from, or as a variable, `$SMGCFG_SECRET_<KEY>`; different secrets of one name get
+    a number behind it.
     """
     variables: dict[str, str] = {}
     return "\n".join(_command(process, variables) for process in plan.processes)
@@ -139,8 +153,11 @@ def _command(process: ProcessSpec, variables: dict[str, str]) -> str:
     import shlex
 
     words = ["env"]
+    references = dict(process.env_references)
     for name, value in process.env:
-        if name in process.secret_env:
+        if name in references:
+            words.append(f'{name}="{references[name]}"')
+        elif name in process.secret_env:
             words.append(f'{name}="${_variable(name, value, variables)}"')
         else:
             words.append(shlex.quote(f"{name}={value}"))
@@ -154,7 +171,8 @@ def _command(process: ProcessSpec, variables: dict[str, str]) -> str:
             words.append(shlex.quote(word))
         else:
             head = shlex.quote(word[: secret.start]) if secret.start else ""
-            words.append(f'{head}"${_variable(secret.name, word[secret.start :], variables)}"')
+            shown = secret.reference or f"${_variable(secret.name, word[secret.start :], variables)}"
+            words.append(f'{head}"{shown}"')
     return " ".join(words)
 
 

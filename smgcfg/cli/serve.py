@@ -43,14 +43,14 @@ def run(argv: Sequence[str]) -> int:
     options = words.options
     if options.stand_in:
         _check_extra()
-    reviewed = review(words, argv, host=True)
+    reviewed = review(words, argv, host=True, secrets=True)
     planned, findings = reviewed.planned, reviewed.findings
     if planned is None or planned.plan is None or errors_in(findings):
         raise ConfigError(findings)
     if findings:
         print("\n".join([*lines(findings), count(findings)]), file=sys.stderr)
     if options.save is not None and reviewed.chosen is not None:
-        save(options.save, reviewed.chosen)
+        save(options.save, reviewed)
     if options.stand_in:
         _write_model(reviewed.environment)
     from smgcfg.launch.run import serve

@@ -1,5 +1,6 @@
 """What `plan` and `serve` have in common: the words that name a deployment, and reading it."""
 
+import os
 import sys
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -8,8 +9,12 @@ from smgcfg.cli.parser import Parser
 from smgcfg.config import Deployment
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, Finding, error, errors_in
+from smgcfg.filling import Choices
 from smgcfg.loading import EngineFlags, Loaded, load_sources
+from smgcfg.overlay import Overlay
 from smgcfg.plan import Planned, plan
+from smgcfg.reference import Reference
+from smgcfg.schema import Path
 from smgcfg.sources.overrides import Override
 from smgcfg.value import Value
 
@@ -105,7 +110,7 @@ def read_deployment(words: Words, argv: Sequence[str]) -> Loaded:
         raise ConfigError(findings)
     files = _read_files(options.files)
     base = [Override("set", f"pools.main.{_SHORT[name]}={value}", _index(argv, name)) for name, value in short]
-    return load_sources(files, base=base, overrides=words.overrides, engine_flags=words.engine)
+    return load_sources(files, base=base, overrides=words.overrides, engine_flags=words.engine, environ=os.environ)
 
 
 def all_findings(loaded: Loaded, planned: Planned | None) -> list[Finding]:
@@ -123,19 +128,20 @@ def all_findings(loaded: Loaded, planned: Planned | None) -> list[Finding]:
     return [*findings, *(f for f in planned.findings if f.code in _OF_SETTINGS and f.key not in reported)]
 
 
-def save(path: str, deployment: Deployment) -> None:
+def save(path: str, reviewed: "Reviewed") -> None:
     """Write a deployment as a file.
 
     Args:
         path: The file; it must not exist, so that nothing is lost.
-        deployment: The deployment.
+        reviewed: The deployment; it was understood.
 
     Raises:
         ConfigError: The file exists, or can not be written.
     """
     from smgcfg.toml_write import deployment_text
 
-    text = deployment_text(deployment)
+    assert reviewed.chosen is not None
+    text = deployment_text(reviewed.chosen, reviewed.references)
     try:
         with open(path, "x", encoding="utf-8") as file:
             file.write(text)
@@ -179,21 +185,26 @@ class Reviewed(Value):
         planned: The plan for it; None when there was nothing to plan.
         findings: Everything found, by all stages.
         environment: What was planned for.
+        references: The references that `chosen` holds no longer, each by its path.
+        overlay: Everything that was chosen.
     """
 
     chosen: Deployment | None
     planned: Planned | None
     findings: tuple[Finding, ...]
     environment: Environment
+    references: tuple[tuple[Path, Reference], ...] = ()
+    overlay: Overlay[Path] | None = None
 
 
-def review(words: Words, argv: Sequence[str], *, host: bool) -> Reviewed:
+def review(words: Words, argv: Sequence[str], *, host: bool, secrets: bool = False) -> Reviewed:
     """Read a deployment and plan it.
 
     Args:
         words: The command line, taken apart.
         argv: The same as it was, for argument numbers.
         host: Also look at the machine: which versions are installed.
+        secrets: Read the secrets that stand elsewhere, too, so that the plan can be launched.
 
     Raises:
         ConfigError: A file can not be read, or options that exclude each other.
@@ -215,5 +226,13 @@ def review(words: Words, argv: Sequence[str], *, host: bool) -> Reviewed:
         from smgcfg.installed import with_installed_versions
 
         deployment, found = with_installed_versions(deployment, environment)
+    if secrets and not errors_in(loaded.findings):
+        # Imported here: only a launch needs what the secrets are.
+        from smgcfg.reading import Reader, with_references_read
+
+        reader = Reader(os.environ)
+        deployment, unread = with_references_read(deployment, reader, Choices(loaded.overlay).where)
+        found += unread + reader.findings()
     planned = plan(deployment, environment, overlay=loaded.overlay)
-    return Reviewed(loaded.deployment, planned, (*all_findings(loaded, planned), *found), environment)
+    findings = (*all_findings(loaded, planned), *found)
+    return Reviewed(loaded.deployment, planned, findings, environment, loaded.references, loaded.overlay)

@@ -138,7 +138,7 @@ def read_target(parser: Parser, argv: Sequence[str]) -> tuple[Asked, SimpleNames
     ):
         target, promises = launch_named(first)
     else:
-        reviewed = review(words, argv, host=False)
+        reviewed = review(words, argv, host=False, secrets=True)
         planned = reviewed.planned
         if planned is None or planned.plan is None or errors_in(reviewed.findings):
             raise ConfigError(reviewed.findings)

@@ -6,6 +6,7 @@ from smgcfg.flags import flag
 from smgcfg.gateway.limits import I32_AT_MOST, NATURAL, PORT, POSITIVE, U32
 from smgcfg.gateway.versions import V1130
 from smgcfg.groups import group
+from smgcfg.reference import Text
 
 
 @group(kw_only=True)
@@ -42,11 +43,11 @@ class ServingSettings:
     cors_allowed_origins: tuple[str, ...] | None = flag("origins a browser may call from; * is any", extends=True)
 
     # authentication
-    api_key: str | None = flag("the key that clients must send", secret=True)
-    tenant_api_key: tuple[str, ...] | None = flag(
+    api_key: Text | None = flag("the key that clients must send", secret=True)
+    tenant_api_key: tuple[Text, ...] | None = flag(
         "keys of tenants, each tenant:key", style="append", secret=True, versions=V1130
     )
-    control_plane_api_keys: tuple[str, ...] | None = flag(
+    control_plane_api_keys: tuple[Text, ...] | None = flag(
         "keys for managing the gateway, each id:name:role:key", extends=True, secret=True
     )
     control_plane_audit_enabled: bool | None = flag("log who manages the gateway")

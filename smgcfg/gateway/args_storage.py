@@ -6,6 +6,7 @@ from smgcfg.flags import flag
 from smgcfg.gateway.limits import NATURAL, ORACLE, POSITIVE, POSTGRES, REDIS
 from smgcfg.gateway.versions import V1130
 from smgcfg.groups import group
+from smgcfg.reference import Text
 
 
 @group(kw_only=True)
@@ -38,9 +39,9 @@ class StorageSettings:
     # Oracle
     oracle_wallet_path: str | None = flag("folder of the wallet", env="ATP_WALLET_PATH")
     oracle_tns_alias: str | None = flag("name of the database in tnsnames.ora", env="ATP_TNS_ALIAS")
-    oracle_connect_descriptor: str | None = flag("how to connect, in full", secret=True, env="ATP_DSN")
-    oracle_username: str | None = flag("user name", env="ATP_USER")
-    oracle_password: str | None = flag("password", secret=True, env="ATP_PASSWORD")
+    oracle_connect_descriptor: Text | None = flag("how to connect, in full", secret=True, env="ATP_DSN")
+    oracle_username: Text | None = flag("user name", env="ATP_USER")
+    oracle_password: Text | None = flag("password", secret=True, env="ATP_PASSWORD")
     oracle_external_auth: bool | None = flag("let the system authenticate", env="ATP_EXTERNAL_AUTH")
     oracle_pool_min: int | None = flag("fewest connections", limits=POSITIVE, limits_when=ORACLE, env="ATP_POOL_MIN")
     oracle_pool_max: int | None = flag("most connections", env="ATP_POOL_MAX")
@@ -49,7 +50,7 @@ class StorageSettings:
     )
 
     # PostgreSQL
-    postgres_db_url: str | None = flag("URL of the database", secret=True, env="POSTGRES_DB_URL")
+    postgres_db_url: Text | None = flag("URL of the database", secret=True, env="POSTGRES_DB_URL")
     postgres_pool_max: int | None = flag(
         "most connections", limits=POSITIVE, limits_when=POSTGRES, env="POSTGRES_POOL_MAX"
     )
@@ -62,7 +63,7 @@ class StorageSettings:
     )
 
     # Redis
-    redis_url: str | None = flag("URL of the server", secret=True, env="REDIS_URL")
+    redis_url: Text | None = flag("URL of the server", secret=True, env="REDIS_URL")
     redis_pool_max: int | None = flag("most connections", limits=POSITIVE, limits_when=REDIS, env="REDIS_POOL_MAX")
     redis_retention_days: int | None = flag("days that records are kept; -1 keeps them", env="REDIS_RETENTION_DAYS")
     redis_op_timeout_secs: int | None = flag(

@@ -2,11 +2,13 @@
 
 from typing import Final
 
+from smgcfg.codec import word
 from smgcfg.endpoint import bare, bracketed
 from smgcfg.errors import Finding, error
 from smgcfg.gateway.args import GatewayArgs
 from smgcfg.gateway.versions import VERSIONS as VERSIONS
 from smgcfg.process import Port
+from smgcfg.reference import references_in
 
 #: The words behind `PYTHON -m`.
 WORDS: Final = ("smg", "launch")
@@ -69,17 +71,20 @@ def workers_key(args: GatewayArgs) -> str | Finding | None:
     opens it; `--api-key` does so while there are neither control-plane keys nor JWT; a tenant's key never does.
 
     Returns:
-        The key; None where `/workers` is open; a finding where no configured key would open it.
+        The key; None where `/workers` is open, or the keys are not read; a finding where no configured key opens it.
     """
-    keys = [entry.split(":", 3) for entry in args.control_plane_api_keys or ()]
+    entries = args.control_plane_api_keys or ()
+    keys = [word(entry).split(":", 3) for entry in entries]
     usable = [key for key in keys if len(key) == 4]
+    if any(reference.text is None for reference in references_in(entries)):
+        return None
     if usable:
         return next((key[3] for key in usable if key[2].lower() == "admin"), usable[0][3])
     if args.jwt_issuer is not None and args.jwt_audience is not None:
         reason = "with JWT the gateway shows its workers to none but holders of a token"
         return _closed("jwt_issuer", reason, "add an entry to gateway.control_plane_api_keys")
     if args.api_key:
-        return args.api_key
+        return word(args.api_key)
     if args.tenant_api_key:
         reason = "with tenant keys alone the gateway shows its workers to nobody"
         return _closed("tenant_api_key", reason, "set gateway.api_key too")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from smgcfg.errors import ConfigError, errors_in
+from smgcfg.errors import ConfigError, error, errors_in
 from smgcfg.launch.console import Console
 from smgcfg.launch.effects import Check
 from smgcfg.launch.events import Event
@@ -106,9 +106,15 @@ def check_host(plan: Plan) -> None:
         plan: What is to be launched.
 
     Raises:
-        ConfigError: What `host_findings` finds, if any of it is an error.
+        ConfigError: A secret is not read, or what `host_findings` finds, if any of it is an error.
     """
-    findings = host_findings(plan)
+    hint = "read_references(deployment) before planning reads them"
+    findings = [
+        error("SMG018", spec.name, f"{reference} is not read", hint=hint)
+        for spec in plan.processes
+        for reference in spec.unread
+    ]
+    findings = findings or host_findings(plan)
     if errors_in(findings):
         raise ConfigError(findings)
 

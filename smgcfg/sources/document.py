@@ -41,6 +41,8 @@ class Document:
         """Return a value with every text that begins with ./ or ../ made relative to where the command runs."""
         if isinstance(value, list):
             return [self.anchored(item) for item in value]
+        if isinstance(value, dict) and value.keys() == {"file"}:
+            return {"file": self.anchored(value["file"])}
         if not isinstance(value, str) or not value.startswith(("./", "../")):
             return value
         joined = os.path.normpath(os.path.join(os.path.dirname(self.path), value))

@@ -9,6 +9,7 @@ from smgcfg.errors import Finding, error
 from smgcfg.json_value import Json
 from smgcfg.origin import FromArgv
 from smgcfg.overlay import UNSET, Layer
+from smgcfg.reference import reference_in
 from smgcfg.schema import Leaf, Path, Schema, Table, dotted
 from smgcfg.sources.toml import Walk
 from smgcfg.value import Value
@@ -112,8 +113,13 @@ def override_layer(override: Override, schema: Schema) -> tuple[Layer[Path], lis
 
 
 def _value(leaf: Leaf, text: str) -> Any:
-    """Read VALUE by the type of its setting: text as it is, JSON as JSON text, everything else as TOML writes it."""
+    """Read VALUE by the type of its setting: text as it is, JSON as JSON text, everything else as TOML writes it.
+
+    What TOML reads as a reference is one, for text too.
+    """
     spec = leaf.spec
+    if text.startswith("{") and leaf.may_refer and (reference := reference_in(_toml_value(f"value = {text}"))):
+        return reference
     if spec is not None and not spec.many and spec.type in (str, Json):
         return text
     if spec is not None and spec.key in ("served_model_name", "gpus") and not text.lstrip().startswith("["):

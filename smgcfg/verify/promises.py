@@ -6,6 +6,7 @@ from typing import Any, Final
 import attrs
 
 from smgcfg.backends._base import Promise
+from smgcfg.codec import word
 from smgcfg.derive import Shape
 from smgcfg.endpoint import bracketed
 from smgcfg.flags import spec_of
@@ -141,9 +142,9 @@ def target_of(planned: Planned, plan: Plan) -> Target:
 
 def _request_key(args: GatewayArgs) -> str | None:
     if args.api_key:
-        return args.api_key
+        return word(args.api_key)
     # A tenant's entry is its name, a colon and its key.
-    return next((entry.partition(":")[2] for entry in args.tenant_api_key or ()), None)
+    return next((word(entry).partition(":")[2] for entry in args.tenant_api_key or ()), None)
 
 
 def _reached(host: str) -> str:

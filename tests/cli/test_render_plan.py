@@ -19,6 +19,7 @@ from smgcfg.origin import FromFile
 from smgcfg.overlay import UNSET, Layer, Overlay
 from smgcfg.plan import Planned, plan
 from smgcfg.process import Plan
+from smgcfg.reference import Reference
 from smgcfg.testing import strategies
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -42,6 +43,28 @@ def test_no_secret_is_printed() -> None:
     assert shown["redacted"] is False
     assert shown["gateway"]["argv"] == list(result.plan.gateway.argv)
     assert shown["workers"][0]["env"]["HF_TOKEN"] == "s5"
+
+
+def test_references_are_shown_as_a_shell_reads_them(tmp_path: Path) -> None:
+    """A secret that stands elsewhere is shown as its place; a pasted line reads it from there, by variable or file."""
+    (tmp_path / "a key").write_text("from file\n", encoding="utf-8")
+    made = planned(
+        pool(
+            command=(sys.executable, "-S", "-c", _ECHO),
+            engine={"rl_control_api_key": Reference("env", "K")},
+            env=(("F", Reference("file", str(tmp_path / "a key"))),),
+        ),
+        gateway={"redis_url": Reference("env", "URL"), "api_key": Reference("file", "k")},
+    )
+    assert made.plan is not None
+    shown = document(made, made.findings, show_secrets=True)
+    assert (shown["workers"][0]["argv"][-1], shown["workers"][0]["env"]["F"]) == ("$K", f"$(cat '{tmp_path}/a key')")
+    assert shown["gateway"]["env"]["REDIS_URL"] == "$URL"
+    assert "in ps       api_key of gateway, rl_control_api_key of chat-0: a word" in short_form(made, made.plan)
+    line = commands(made.plan).splitlines()[1]
+    done = subprocess.run(["sh", "-c", line], env={"K": "from env"}, capture_output=True, text=True, check=True)
+    words, env = json.loads(done.stdout)
+    assert (words[-1], env["F"]) == ("from env", "from file")
 
 
 def example() -> tuple[Planned, Plan]:

@@ -6,6 +6,7 @@ from smgcfg.backends.tokenspeed.versions import V010, V011
 from smgcfg.flags import flag
 from smgcfg.groups import group
 from smgcfg.json_value import Json
+from smgcfg.reference import Text
 
 
 @group(kw_only=True)
@@ -17,7 +18,7 @@ class ServingSettings:
     # endpoints
     host: str | None = flag("the address the engine listens on")
     port: int | None = flag("the port the engine listens on; further ports are counted from it")
-    api_key: str | None = flag("the key that requests must carry", secret=True, versions=V010)
+    api_key: Text | None = flag("the key that requests must carry", secret=True, versions=V010)
     zmq_msgpack: bool | None = flag(
         "speak msgpack over ZeroMQ with the gateway", off=("--no-zmq-msgpack",), versions=V011
     )
@@ -76,7 +77,7 @@ class ServingSettings:
     rl_control_host: str | None = flag(
         "address of the in-engine control server; unset is the engine's host", versions=V011
     )
-    rl_control_api_key: str | None = flag("the bearer token that the control server wants", secret=True, versions=V011)
+    rl_control_api_key: Text | None = flag("the bearer token that the control server wants", secret=True, versions=V011)
     model_update_config: Json | None = flag("settings handed to the model updater", versions=V011)
     model_update_sdk_module: str | None = flag("import path of the model updater", versions=V011)
     model_update_engine_type: str | None = flag("name of the model updater's engine type", versions=V011)
