@@ -1,4 +1,4 @@
-"""How each worker is reached, and how an answer is laid at its worker's door: by the gateway's own means where it has some.
+"""How each worker is reached, and how an answer is laid at its door: by the gateway's own means where it has some.
 
 Measured with smg 1.13.0: every answer but those of /v1/responses names its worker in a header; a request can choose its
 worker under the policy consistent_hashing only; a counter for each worker stands among the gateway's metrics. smg

@@ -1,8 +1,11 @@
 """Verification through the real gateway: three modes, one bad worker among three, every way to tell workers apart."""
 
 import os
+import re
+import shlex
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ from smgcfg.verify.gateway import ROUTED
 
 CONSTRAINTS = [kind for kind in KINDS if kind != "logprobs"]
 API_KEY = "key-of-the-operator"
+README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.fixture(scope="module")
@@ -210,3 +214,26 @@ def test_model_has_to_be_served(enforcing: Deployed, monkeypatch: pytest.MonkeyP
     wrong = smgcfg(*keyed, "--model", "other")
     assert wrong.code == 2
     assert "SMG040 --model" in wrong.err
+
+
+def _normal(text: str) -> list[str]:
+    """Return lines of output without what differs from run to run."""
+    text = re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", text)
+    return re.sub(r"argument \d+|>= \d+ times|\d+ requests, [\d.]+ s", "...", text).splitlines()
+
+
+def test_readme_example() -> None:
+    """The example of the README prints what stands there, but for the port, counts and times."""
+    shown = README.read_text(encoding="utf-8").partition("\n$ smgcfg verify ")[2].partition("\n```")[0]
+    command, _, output = shown.partition("\n")
+    words = shlex.split(command)
+    with new_place() as place:
+        ports = [f"gateway.port={place.ports.gateway}", f"pools.chat.port={place.ports.worker}"]
+        move = [word for port in (*ports, f"launch.run_dir={place.run_dir}") for word in ("--set", port)]
+        example = str(README.parent / words[0])
+        with serving(place, example, *move, "--stand-in", *words[-3:]) as serve:
+            serve.ready()
+            said = smgcfg("verify", example, *move, *words[1:])
+            assert serve.stop() == 143
+    assert said.code == 1
+    assert _normal(said.out) == _normal(output)

@@ -53,7 +53,7 @@ def test_chance_is_small(kind: Kind) -> None:
     """Two answers pass by chance in fewer than one of 100,000,000 runs; for most kinds that is true of one."""
     probe = make_probe(kind, random.Random(0))
     assert probe.chance**2 < 1e-8
-    assert kind == "json_object" or probe.chance < 1e-11
+    assert kind == "json_object" or probe.chance < 1e-12
 
 
 class Dealt(random.Random):
