@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import attrs
 
-from smgcfg.codec import NEGATIVE_NUMBER, Refused, check, expected, read_word, shown
+from smgcfg.codec import FALSE_WORDS, NEGATIVE_NUMBER, TRUE_WORDS, Refused, check, expected, read_word, shown
 from smgcfg.errors import Finding, error, warning
 from smgcfg.flags import FlagSpec, spec_of, spelling_table
 from smgcfg.origin import FromArgv
@@ -52,8 +52,10 @@ def read_argv(
         tokens: The words, without a program's name.
         positional: The key that a positional word sets, or empty where the program takes none.
         unknown: Whether an unknown flag is a problem, or is kept with the words behind it.
-        lenient: Read in addition `--no-<flag>` and `--flag=true|false` for every boolean, and report a repeat with
-            another value: an operator's choices, not a program's complete command line.
+        lenient: The words are an operator's choices, not a program's complete command line. Read in addition
+            `--no-<flag>` and `--flag=true|false` for every boolean; report a repeat with another value, and what the
+            program would take for its positional word though it was hardly meant: a boolean word behind a switch, a
+            flag and its value in one word.
         version: Read only what this version of the program has; None reads what any shipped version has.
         first: The number of the first word, for messages.
 
@@ -97,8 +99,7 @@ class _Reader:
         while at < end:
             token = tokens[at]
             if not self._is_flag(token):
-                self._positional(at, token)
-                at += 1
+                at = self._words(at, 1 + len(self._take(at, end, end)))
                 continue
             name, glued, text = (token, "", "") if token in self.table else token.partition("=")
             found = self.table.get(name) or self._negation(name)
@@ -136,25 +137,45 @@ class _Reader:
         """Read what follows `--`: every word is a value, even what looks like a flag."""
         # The parser takes `--` together with the positional beside it; without one there it is a word too many.
         if self.positional and (self.positional_at is None or self.positional_at == end - 1):
-            for at in range(end + 1, len(self.tokens)):
-                self._positional(at, self.tokens[at])
+            self._words(end + 1, len(self.tokens) - end - 1)
         else:
             self._problem("SMG011", end, "--", "stands where no positional word can follow")
 
-    def _positional(self, at: int, token: str) -> None:
-        if not self.positional or self.positional_at is not None:
-            message = f"the word {token!r} belongs to no flag" if self._open(token) else "a word belongs to no flag"
-            self._problem("SMG011", at, "", message)
-            return
-        self.positional_at = at
-        spec = spec_of(self.cls, self.positional)
-        self._spelling(spec, f"the positional {self.positional}", at)
-        self._read(spec, [token], at, spec.names[0])
+    def _words(self, at: int, count: int) -> int:
+        """Read words that belong to no flag, of which the first may be the positional; return where they end."""
+        end = at + count
+        for place in range(at, end):
+            if self.lenient and self._holds_flag(place):
+                continue
+            if not self.positional or self.positional_at is not None:
+                # The words behind a stray one are most likely its own: one report for one mistake.
+                self._stray(place, end - place)
+                break
+            self.positional_at = place
+            spec = spec_of(self.cls, self.positional)
+            self._spelling(spec, f"the positional {self.positional}", place)
+            self._read(spec, [self.tokens[place]], place, spec.names[0])
+        return end
 
-    def _open(self, token: str) -> bool:
-        """Whether a stray word may be printed: behind a secret's flag it may be a part of the secret."""
-        at = self.tokens.index(token)
-        return not any(spec.secret for spec, _ in filter(None, map(self.table.get, self.tokens[max(at - 2, 0) : at])))
+    def _holds_flag(self, at: int) -> bool:
+        """Report a flag and its value that a shell was told to keep in one word."""
+        token = self.tokens[at]
+        if not token.startswith("-") or " " not in token:
+            return False
+        name = token.split()[0].partition("=")[0]
+        known = self.table.get(name)
+        shown = "a flag and its value" if known is not None and known[0].secret else repr(token)
+        self._problem("SMG011", at, name, f"{shown} stands as one word", "write the flag and its value as two words")
+        return True
+
+    def _stray(self, at: int, count: int) -> None:
+        """Report words that belong to no flag; behind a secret's flag they may be a part of the secret."""
+        before = map(self.table.get, self.tokens[max(at - 2, 0) : at])
+        words = f"the word {self.tokens[at]!r}"
+        if any(spec.secret for spec, _ in filter(None, before)):
+            words = "a word behind a secret"
+        more = f" (and {count - 1} behind it)" if count > 1 else ""
+        self._problem("SMG011", at, "", f"{words}{more} belongs to no flag")
 
     # --- flags ---
 
@@ -185,14 +206,7 @@ class _Reader:
         """Read one known flag and return where the next word stands."""
         self._spelling(spec, name, at)
         if spec.kind in ("switch", "pair"):
-            if text is None:
-                self._set(spec, on, at)
-            elif self.lenient and text in ("true", "false"):
-                self._set(spec, on if text == "true" else not on, at)
-            else:
-                allowed = "true or false" if self.lenient else "nothing"
-                self._problem("SMG011", at, name, f"a switch takes {allowed} behind '=', got {text!r}")
-            return at + 1
+            return self._switch(at, end, name, spec, on, text)
         if text is not None:
             self._read(spec, [text], at, name)
             return at + 1
@@ -206,6 +220,23 @@ class _Reader:
             return at + 1
         self._read(spec, words, at, name)
         return at + 1 + len(words)
+
+    def _switch(self, at: int, end: int, name: str, spec: FlagSpec, on: bool, text: str | None) -> int:
+        """Read a flag that takes no word, and return where the next one stands."""
+        word = (text or "").lower()
+        if text is None:
+            behind = self.tokens[at + 1] if self.lenient and at + 1 < end else ""
+            if behind.lower() in TRUE_WORDS + FALSE_WORDS:
+                hint = f"write {name}={behind}"
+                self._problem("SMG011", at + 1, name, f"a switch takes no word behind it, got {behind!r}", hint)
+                return at + 2
+            self._set(spec, on, at)
+        elif self.lenient and word in TRUE_WORDS + FALSE_WORDS:
+            self._set(spec, on if word in TRUE_WORDS else not on, at)
+        else:
+            allowed = "true or false" if self.lenient else "nothing"
+            self._problem("SMG011", at, name, f"a switch takes {allowed} behind '=', got {text!r}")
+        return at + 1
 
     def _missing_value(self, spec: FlagSpec, at: int, name: str) -> None:
         behind = self.tokens[at + 1] if at + 1 < len(self.tokens) else None

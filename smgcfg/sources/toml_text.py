@@ -16,6 +16,9 @@ _FOREIGN_MARKS = {
 }
 _SAVE_AS_UTF8 = "save the file as UTF-8"
 
+#: The most bytes that a file may have: far more than a deployment needs, and few enough to be read in no time.
+MOST_BYTES = 1 << 20
+
 
 class TomlProblem(Exception):
     """A file that cannot be read as TOML.
@@ -45,8 +48,11 @@ def read_toml(data: bytes) -> tuple[dict[str, Any], str]:
         The document, and the text that it was parsed from (for `key_lines`, which has the same line numbers).
 
     Raises:
-        TomlProblem: The bytes are not UTF-8 or not TOML, or go beyond what Python or tomli can hold.
+        TomlProblem: The bytes are not UTF-8 or not TOML, or go beyond what is read or Python or tomli can hold.
     """
+    if len(data) > MOST_BYTES:
+        line = data.count(b"\n", 0, MOST_BYTES) + 1
+        raise TomlProblem(f"the file goes on behind {MOST_BYTES} bytes, the most that are read", line)
     text = _decode(data)
     try:
         return tomli.loads(text), text
@@ -76,15 +82,16 @@ def _decode(data: bytes) -> str:
 
 
 def _syntax_problem(error: tomli.TOMLDecodeError) -> TomlProblem:
-    message = error.msg[0].lower() + error.msg[1:]
-    if error.pos < len(error.doc) and not error.msg.startswith("Cannot"):
-        return TomlProblem(message, error.lineno)
-    # tomli raised only behind the statement that is at fault, which may be lines below its key: at the end of a value
-    # that may not be there, or at the end of a file in which something was never closed.
-    # Imported here: only a report needs it.
+    # Imported here: only a report needs them.
+    from smgcfg.sources.toml_errors import in_our_words
     from smgcfg.sources.toml_lines import last_statement_line
 
-    return TomlProblem(message, last_statement_line(error.doc[: error.pos]))
+    message, hint = in_our_words(error)
+    if error.pos < len(error.doc) and not error.msg.startswith("Cannot"):
+        return TomlProblem(message, error.lineno, hint or None)
+    # tomli raised only behind the statement that is at fault, which may be lines below its key: at the end of a value
+    # that may not be there, or at the end of a file in which something was never closed.
+    return TomlProblem(message, last_statement_line(error.doc[: error.pos]), hint or None)
 
 
 def _long_integer_problem(text: str) -> TomlProblem:

@@ -10,10 +10,11 @@ import tomli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smgcfg.sources.toml_text import TomlProblem, read_toml
+from smgcfg.sources.toml_text import MOST_BYTES, TomlProblem, read_toml
 
 LIMIT = sys.get_int_max_str_digits()
 LONG = b"9" * (LIMIT + 1)
+DECLARED = "[a] can not stand here: it, or the table around it, is complete already"
 # Each of these is one line, though some of them hold what Python counts as a line end.
 LINES = ["a = 1", "# \u2028 \x85", "", "'é' = '\u2029'", "[b]", "x = [", "\t"]
 VALUES = ["1", "'\u2028'", "[\n1,\n]", '"""\n\n"""', "[ # [\n]", '"#"', "{ a.b = [{}] }", "'''\n\n\r\n'''"]
@@ -58,18 +59,18 @@ def test_another_encoding_is_named(encoding: str) -> None:
         (codecs.BOM_UTF8 + b"\n\xc3", "not UTF-8: byte 0xc3 at offset 4", 2),
         (b"a = '\xed\xa0\x80'", "not UTF-8: byte 0xed at offset 5", 1),
         (b"a = 1\n# \0\n", "a NUL character, which no text file has", 2),
-        (b"a = 1\r\n\r\nb 2\r\n", "expected '=' after a key in a key/value pair", 3),
-        ("a = 1 # \u2028 \x85\nb = '\u2028\nc = ''".encode(), "found invalid character '\\n'", 2),
-        (b"a = [\n1,\n2,\n=\n]", "invalid value", 4),
+        (b"a = 1\r\n\r\nb 2\r\n", "expected '=' behind the key", 3),
+        ("a = 1 # \u2028 \x85\nb = '\u2028\nc = ''".encode(), "a text that does not end on its line", 2),
+        (b"a = [\n1,\n2,\n=\n]", "no TOML value", 4),
         # What tomli notices at the end of a statement is reported where the statement begins.
-        (b"a = 1\na = [\n2,\n]\nb = 1\n", "cannot overwrite a value", 2),
-        (b"[a]\r\nb = 1\r\n\r\n[a]\r\nc = 1", "cannot declare ('a',) twice", 4),
-        (b"a.b = 1\n[c]\n[a]\n", "cannot declare ('a',) twice", 3),
-        (b"a = 1\nb = '1\n\n[c]\n", 'expected "\'"', 2),
-        (b"a = [\n]\nb = [1,\n2", "unclosed array", 3),
-        (b"a = 1\r\n\r\nb = [1,\r\n2\r\n\r\n", "unclosed array", 3),
-        (b'a = 1\nb = """\n[c]\nd = 1\n\n', "unterminated string", 2),
-        (b"a = 1\nb =", "invalid value", 2),
+        (b"a = 1\na = [\n2,\n]\nb = 1\n", "the key has a value already", 2),
+        (b"[a]\r\nb = 1\r\n\r\n[a]\r\nc = 1", DECLARED, 4),
+        (b"a.b = 1\n[c]\n[a]\n", DECLARED, 3),
+        (b"a = 1\nb = '1\n\n[c]\n", "a text that is never closed", 2),
+        (b"a = [\n]\nb = [1,\n2", "a list that is never closed", 3),
+        (b"a = 1\r\n\r\nb = [1,\r\n2\r\n\r\n", "a list that is never closed", 3),
+        (b'a = 1\nb = """\n[c]\nd = 1\n\n', "a text that is never closed", 2),
+        (b"a = 1\nb =", "a value is missing", 2),
         (b"a = 1\n\n[b", "expected ']' at the end of a table declaration", 3),
         (b"a = 1\n\n\na = " + b"[" * 5000 + b"]" * 5000, "nested too deeply", None),
         (b"a = " + b"{ b = " * 5000 + b"1" + b" }" * 5000, "nested too deeply", None),
@@ -84,6 +85,14 @@ def test_a_broken_file_is_a_problem_with_its_line(data: bytes, message: str, lin
     """What is wrong is said in one message, with the line an editor shows, or with none where it is not sure."""
     found = problem(data)
     assert (found.message, found.line) == (message, line)
+
+
+def test_a_file_that_is_far_too_long_is_not_read() -> None:
+    """Behind the most bytes that a deployment needs, reading stops, and the line on which it does is named."""
+    most = b"#" * 99 + b"\n"
+    assert read_toml(most * (MOST_BYTES // 100))[0] == {}
+    found = problem(most * (MOST_BYTES // 100 + 1))
+    assert (found.message, found.line) == (f"the file goes on behind {MOST_BYTES} bytes, the most that are read", 10486)
 
 
 def test_a_number_as_long_as_python_reads_is_no_problem() -> None:

@@ -1,0 +1,62 @@
+"""Words of an operator, which are read more carefully than a program reads its own command line."""
+
+import pytest
+
+from smgcfg import ConfigError, TokenspeedArgs
+from smgcfg.errors import Finding
+
+
+def refused(*words: str) -> list[Finding]:
+    """Return what is wrong with words that an operator chose."""
+    with pytest.raises(ConfigError) as caught:
+        TokenspeedArgs.layer(words)
+    return list(caught.value.findings)
+
+
+@pytest.mark.parametrize(("word", "value"), [("true", True), ("1", True), ("On", True), ("no", False), ("0", False)])
+def test_a_switch_takes_every_boolean_word_behind_an_equals_sign(word: str, value: bool) -> None:
+    """The words that the engine reads as true and false are read behind every switch, whichever way it points."""
+    args = TokenspeedArgs().overlay([f"--enforce-eager={word}", f"--no-trust-remote-code={word}"])
+    assert (args.enforce_eager, args.trust_remote_code) == (value, not value)
+
+
+@pytest.mark.parametrize("word", ["False", "true", "0", "off"])
+def test_a_boolean_word_behind_a_switch_is_refused(word: str) -> None:
+    """The engine would take it for the model's name: an operator is told how to write it, and nothing else is lost."""
+    (finding,) = refused("--enforce-eager", word, "--max-num-seqs", "8")
+    assert (finding.code, finding.key) == ("SMG011", "--enforce-eager")
+    assert repr(word) in finding.message
+    assert finding.hint == f"write --enforce-eager={word}"
+    assert TokenspeedArgs.from_argv(["--enforce-eager", word]).model == word
+
+
+def test_a_flag_and_its_value_in_one_word_are_refused() -> None:
+    """The engine would take the first for the model's name; each is reported, with how to write it."""
+    findings = refused("--host 127.0.0.1", "--port 6379", "--max-num-seqs", "8")
+    assert [(finding.code, finding.key, str(finding.where)) for finding in findings] == [
+        ("SMG011", "--host", "argument 1"),
+        ("SMG011", "--port", "argument 2"),
+    ]
+    assert "'--host 127.0.0.1'" in findings[0].message
+    assert {finding.hint for finding in findings} == {"write the flag and its value as two words"}
+
+
+def test_stray_words_are_one_problem() -> None:
+    """Words that belong to no flag are reported once, where they begin."""
+    (finding,) = refused("m", "--max-num-seqs", "8", "stray", "more", "--enforce-eager")
+    assert finding.message == "the word 'stray' (and 1 behind it) belongs to no flag"
+    assert str(finding.where) == "argument 4"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--rl-control-api-key s3cret",),
+        ("m", "--rl-control-api-key", "my", "s3cret"),
+        ("m", "--rl-control-api-key", "a", "b", "c", "s3cret"),
+        ("s3cret", "--rl-control-api-key", "a", "s3cret"),
+    ],
+)
+def test_no_secret_is_repeated(words: tuple[str, ...]) -> None:
+    """A word that may be a part of a secret stands in no message."""
+    assert "s3cret" not in " ".join(map(str, refused(*words)))
