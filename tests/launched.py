@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from oracles import launchers, smg, tokenspeed
@@ -12,8 +12,10 @@ from oracles import launchers, smg, tokenspeed
 from smgcfg.config import Deployment
 from smgcfg.environment import Environment
 from smgcfg.errors import errors_in
+from smgcfg.flags import specs_of
+from smgcfg.gateway import GatewayArgs
 from smgcfg.plan import plan
-from smgcfg.process import Plan
+from smgcfg.process import Plan, ProcessSpec
 
 #: A machine with as many GPUs as it takes.
 SOMEWHERE: Final = Environment(uid=1000, python="python3")
@@ -43,30 +45,20 @@ ENGINE_DIFFERENCES: Final[Mapping[str, Mapping[str, str]]] = {
         "port": "the same",
     },
 }
-GATEWAY_DIFFERENCES: Final[Mapping[str, Mapping[str, str]]] = {
-    "ts serve": {
-        "worker_urls": "the worker's port is the plan's",
-        "backend": "the plan says what its workers are; ts serve lets the gateway find out",
-        "prometheus_port": "ts serve takes a free port, so nobody can rely on one",
-        "prometheus_host": "with a port that nobody knows, nobody reads it from another machine",
-    },
-    "smg serve": {
-        "worker_urls": "the sockets lie in the plan's run directory",
-        "model_path": "without one smg serve's gateway never becomes ready; the plan fills it in",
-        "tokenizer_path": "a public name does not say where the tokenizer is; the plan does",
-        "health_check_interval_secs": "the first check binds a zmq worker's sockets, and a minute is long",
-    },
-    "smg launch": {
-        "health_check_interval_secs": "the first check binds a zmq worker's sockets, and a minute is long",
-        "tokenizer_path": "a public name does not say where the tokenizer is; the plan does",
-    },
-}  # fmt: skip
+GATEWAY_DIFFERENCES: Final[Mapping[str, str]] = {
+    "worker_urls": "the workers stand where the plan puts them",
+    "backend": "the plan says what its workers are; ts serve lets the gateway find out",
+}
 
 #: Where the gateway listens when nobody says.
 _OPEN: Final = {"host": "0.0.0.0"}
 
 #: What TokenSpeed 0.1.1 spells in another way than 0.1.0.
 RENAMED: Final = {"--no-enable-prefix-caching": "--disable-prefix-caching"}
+
+
+#: How the import tells of a setting that only the plan has.
+_TOLD: Final = re.compile(r"gateway\.(\w+) is .* in the plan, and not in the command")
 
 
 class Given(NamedTuple):
@@ -110,7 +102,7 @@ def planned(program: str, deployment: Deployment) -> Given:
     made = good_plan(deployment)
     engine = tokenspeed.oracle("0.1.1")
     engines = [engine.parse(_flags(worker.argv)) for worker in made.workers]
-    words = list(made.gateway.argv[made.gateway.argv.index("launch") + 1 :])
+    words = [*made.gateway.argv[made.gateway.argv.index("launch") + 1 :], *_said_by_variables(made.gateway)]
     if program == "ts serve":
         return Given(engines, _OPEN | smg.oracle("1.10.1").parse(words))
     if program == "smg launch":
@@ -126,18 +118,26 @@ def good_plan(deployment: Deployment) -> Plan:
     return result.plan
 
 
-def alike(program: str, given: Given) -> Given:
-    """What remains once the differences on purpose are taken out."""
+def alike(program: str, given: Given, notes: Sequence[str]) -> Given:
+    """What remains once the differences on purpose are taken out, and those that the operator is told of.
+
+    Args:
+        program: A key of the table of differences.
+        given: What the processes get.
+        notes: What the import says of settings that only the plan has.
+    """
     engines = [_less(values, ENGINE_DIFFERENCES.get(program, {})) for values in given.engines]
     for values in engines:
         # The positional model has a destination of its own.
         values["model"] = values.pop("model_path", values.get("model"))
-    return Given(engines, given.gateway and _less(given.gateway, GATEWAY_DIFFERENCES.get(program, {})))
+    told = [found[1] for found in map(_TOLD.match, notes) if found]
+    return Given(engines, given.gateway and _less(given.gateway, [*GATEWAY_DIFFERENCES, *told]))
 
 
-def _less(values: Mapping[str, object], differences: Mapping[str, str]) -> dict[str, object]:
+def _less(values: Mapping[str, object], differences: Iterable[str]) -> dict[str, object]:
+    left_out = set(differences)
     # Some flags take a word for "not set", which leaves None.
-    return {key: _read(value) for key, value in values.items() if key not in differences and value is not None}
+    return {key: _read(value) for key, value in values.items() if key not in left_out and value is not None}
 
 
 def _read(value: object) -> object:
@@ -154,6 +154,12 @@ def _flags(argv: Sequence[str]) -> list[str]:
     """The words of a worker that the engine's parser reads."""
     behind = argv.index("--headless") if "--headless" in argv else argv.index("-m") + 1
     return list(argv[behind + 1 :])
+
+
+def _said_by_variables(gateway: ProcessSpec) -> list[str]:
+    """The flags that say what the plan says by variables, so that no secret stands in a list of processes."""
+    specs = {spec.env: spec for spec in specs_of(GatewayArgs) if spec.env}
+    return [f"{specs[name].names[0]}={text}" for name, text in gateway.env if name in specs]
 
 
 def _unspecified_host(settings: dict[str, Any]) -> dict[str, Any]:
