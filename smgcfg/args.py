@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from smgcfg.argv import Unknown
+    from smgcfg.snapshots import Snapshot
 
 _GETTERS: Final[dict[type, tuple[tuple[str, ...], Any]]] = {}
 _DEFAULTS: Final[dict[type, dict[str, Any]]] = {}
@@ -208,11 +209,12 @@ class Args:
 
         return table_text(self)
 
-    def findings(self, version: str | None = None) -> list[Finding]:
+    def findings(self, version: "str | Snapshot | None" = None) -> list[Finding]:
         """Check the finished object: bounds that the program checks late, rules across settings, the version's flags.
 
         Args:
-            version: The program's version; None checks what holds for every shipped one.
+            version: The program's version, or the flag table of one that does not ship; None checks what holds for
+                every shipped one.
 
         Returns:
             What was found, errors and warnings, in the order of the settings.
@@ -335,23 +337,28 @@ def unknown_key(cls: type[Args], key: object, where: Origin | None) -> Finding:
 
 
 def extra_findings(cls: type[Args], extra: object, where: Origin | None = None) -> list[Finding]:
-    """Check the words of `extra`: text, a flag first, no bare `--`, nothing that has a field."""
+    """Check the words of `extra`: text, a flag first, no bare `--`, nothing that a field can say."""
     if not isinstance(extra, list | tuple) or not all(isinstance(word, str) for word in extra):
         return [error("SMG003", "extra", f"expected a list of text, got {type(extra).__name__}", where)]
     findings = []
     if extra and not extra[0].startswith("--"):
         findings.append(error("SMG015", "extra", f"the first word must be a flag, got {extra[0]!r}", where))
     known = spelling_table(cls)
-    for word in extra:
-        name = word.partition("=")[0]
+    for at, word in enumerate(extra):
+        name, glued, text = word.partition("=")
         if word == "--":
             findings.append(error("SMG015", "extra", "'--' would end the flags; leave it out", where))
-        elif name in known:
+        elif name in known and not _beyond(known[name][0], text if glued else "".join(extra[at + 1 : at + 2])):
             key = known[name][0].key
             findings.append(error("SMG015", "extra", f"{name} is known", where, f"set {key} instead"))
         elif "\0" in word or _surrogate(word):
             findings.append(error("SMG006", "extra", "NUL and lone surrogates can not stand in a command line", where))
     return findings
+
+
+def _beyond(spec: FlagSpec, text: str) -> bool:
+    """Whether a word is a choice that a setting does not have, but that a later version of its program may."""
+    return spec.choices is not None and text not in ("", *map(str, spec.choices)) and not text.startswith("--")
 
 
 def _surrogate(word: str) -> bool:

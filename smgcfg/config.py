@@ -11,6 +11,10 @@ from smgcfg.flags import flag
 from smgcfg.gateway import GatewayArgs
 from smgcfg.reference import Text
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from smgcfg.snapshots import Snapshot
+
 A = TypeVar("A", bound=Args)
 
 Transport = Literal["zmq", "grpc"]
@@ -21,6 +25,10 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 #: The worker port of the first pool when it names none. Above the handshake band 20000..29999 of smg 1.13.0.
 FIRST_WORKER_PORT: Final = 31000
+
+
+#: How the name of a file ends that stands for a version: the flag table of a release that does not ship.
+RELEASE_SUFFIX: Final = ".snapshot.json"
 
 
 class _Table:
@@ -55,6 +63,7 @@ class Pool(_Table, Generic[A]):
         name: The table's name; worker i is `<name>-<i>`.
         engine: The engine's settings.
         env: Extra environment of the workers, as sorted pairs; placeholders are filled.
+        release: The flag table that `engine_version` names, where it names a file; read when the sources are.
 
     The other attributes are the keys of `[pools.<name>]`; their declarations say what each is.
     """
@@ -62,6 +71,7 @@ class Pool(_Table, Generic[A]):
     name: str
     engine: A
     env: Pairs = ()
+    release: "Snapshot | None" = None
 
     backend: str = flag("the engine: tokenspeed")
     transport: Transport | None = flag("how the gateway talks to the workers; the backend's own by default")
@@ -80,7 +90,7 @@ class Pool(_Table, Generic[A]):
     wrapper: tuple[str, ...] | None = flag("words in front of the command", reads="raw")
     command: tuple[str, ...] | None = flag("words instead of PYTHON -m MODULE", least=1, reads="raw")
     startup_timeout: float = flag("seconds a worker may take to become ready", default=1800.0, bounds=(0, None))
-    engine_version: str | None = flag("the engine's version, to check the settings against", reads="nonempty")
+    engine_version: str | None = flag("the engine's version, or the file of one", reads="nonempty")
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -90,17 +100,19 @@ class Gateway(_Table):
     Attributes:
         args: The settings of `smg launch`.
         env: Extra environment, as sorted pairs; placeholders are filled.
+        release: The flag table that `version` names, where it names a file; read when the sources are.
 
     The other attributes are the reserved keys of `[gateway]`.
     """
 
     args: GatewayArgs = attrs.field(factory=GatewayArgs)
     env: Pairs = ()
+    release: "Snapshot | None" = None
 
     python: str | None = flag("the interpreter that has the gateway", reads="nonempty")
     wrapper: tuple[str, ...] | None = flag("words in front of the command", reads="raw")
     command: tuple[str, ...] | None = flag("words instead of PYTHON -m smg launch", least=1, reads="raw")
-    version: str | None = flag("the gateway's version, to check the settings against", reads="nonempty")
+    version: str | None = flag("the gateway's version, or the file of one", reads="nonempty")
     startup_timeout: float = flag("seconds the gateway may take to answer", default=60.0, bounds=(0, None))
 
 

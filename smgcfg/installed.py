@@ -10,7 +10,9 @@ from smgcfg.backends import BACKENDS
 from smgcfg.config import Deployment, Gateway, Pool
 from smgcfg.environment import Environment
 from smgcfg.errors import Finding, error, warning
+from smgcfg.gateway.versions import DISTRIBUTIONS
 from smgcfg.gateway.versions import VERSIONS as GATEWAY_VERSIONS
+from smgcfg.snapshots import Snapshot
 
 #: Run in the pool's interpreter; it prints "name version" for each distribution that is there.
 _ASK: Final = """\
@@ -22,9 +24,6 @@ for name in sys.argv[1:]:
 
 #: Seconds an interpreter may take to answer: it may stand on a slow network file system.
 _PATIENCE: Final = 60.0
-
-#: The distributions that bring the gateway: smg's own, and the build of it that TokenSpeed 0.1.1 pins.
-_GATEWAYS: Final = ("smg", "tokenspeed-smg")
 
 
 def versions_in(python: str, distributions: tuple[str, ...]) -> Mapping[str, str] | str:
@@ -79,7 +78,7 @@ def with_installed_versions(
     gateway = deployment.gateway
     if gateway.command is None:
         python = gateway.python or environment.python
-        gateway = _gateway(gateway, python, ask(python, _GATEWAYS), findings)
+        gateway = _gateway(gateway, python, ask(python, DISTRIBUTIONS), findings)
     pools: list[Pool[Any]] = []
     for pool in deployment.pools:
         if engines and pool.command is None:
@@ -105,6 +104,9 @@ def _gateway(gateway: Gateway, python: str, answer: Mapping[str, str] | str, fin
         )
         return gateway
     found = next(iter(answer.values()))
+    if gateway.release is not None:
+        _same("gateway.version", "smg", gateway.release, found, findings)
+        return gateway
     return attrs.evolve(
         gateway, version=_settled("gateway.version", "smg", gateway.version, found, GATEWAY_VERSIONS, findings)
     )
@@ -121,8 +123,18 @@ def _pool(pool: Pool[Any], python: str, answer: Mapping[str, str] | str, finding
         findings.append(error("SMG032", key, f"{backend.title} is not installed for {python}", hint=hint))
         return pool
     name = f"pools.{pool.name}.engine_version"
+    if pool.release is not None:
+        _same(name, backend.title, pool.release, found, findings)
+        return pool
     settled = _settled(name, backend.title, pool.engine_version, found, backend.versions, findings)
     return attrs.evolve(pool, engine_version=settled)
+
+
+def _same(key: str, title: str, release: Snapshot, found: str, findings: list[Finding]) -> None:
+    """Compare the release whose flag table an operator names with the one that is installed."""
+    if release.version != found:
+        message = f"{title} {found} is installed, and the flag table is of {release.version}"
+        findings.append(warning("SMG033", key, message, hint="smgcfg drift --write makes one of what is installed"))
 
 
 def _settled(
@@ -135,5 +147,5 @@ def _settled(
         findings.append(warning("SMG033", key, f"{title} {found} is installed, not {named}"))
     if covered is None:
         message = f"{title} {found} is installed; its flags are known as of {known[-1]}"
-        findings.append(warning("SMG033", key, message, hint="a newer flag can be passed in `extra`"))
+        findings.append(warning("SMG033", key, message, hint="smgcfg drift says how its flags differ"))
     return covered

@@ -119,7 +119,7 @@ class Layout:
         # The engine's rules are about its whole command line, the owned settings included.
         somewhere = Endpoint(transport, pool.host, min(shape.port, HIGHEST), self.run_dir)
         whole = attrs.evolve(engine, **backend.place(somewhere))
-        self.findings += map(filling.placed, whole.findings(pool.engine_version))
+        self.findings += map(filling.placed, whole.findings(pool.release or pool.engine_version))
         return shape
 
     def _first_port(self, pool: Pool[Any], path: Path) -> int:

@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+import attrs
 
 from smgcfg.backends import BACKENDS
-from smgcfg.config import NAME, Deployment, Gateway, Launch, Pairs, Pool, bad_name
-from smgcfg.errors import ConfigError, Finding, error, errors_in
+from smgcfg.config import NAME, RELEASE_SUFFIX, Deployment, Gateway, Launch, Pairs, Pool, bad_name
+from smgcfg.errors import ConfigError, Finding, SmgcfgError, error, errors_in
 from smgcfg.gateway import GatewayArgs
+from smgcfg.gateway.versions import DISTRIBUTIONS
 from smgcfg.overlay import UNSET, Layer, Overlay
 from smgcfg.reference import Reference
 from smgcfg.schema import Leaf, Path, Schema, dotted
@@ -15,6 +18,8 @@ from smgcfg.sources.document import Document, read_document
 from smgcfg.sources.overrides import Override, flags_layer, override_layer
 from smgcfg.sources.toml import document_layer
 from smgcfg.value import Value
+
+T = TypeVar("T", Pool[Any], Gateway)
 
 
 class EngineFlags(Value):
@@ -90,7 +95,8 @@ def load_sources(
         overrides: `--set` and `--unset`, in command-line order.
         choices: Native values by dotted key, from a Python caller.
         engine_flags: What stands behind `--`.
-        environ: Where to read the references of settings that can not stay one; None reads none of them.
+        environ: Where to read the references of settings that can not stay one, and leave to read the files that stand
+            for versions; None reads neither.
     """
     findings: list[Finding] = []
     documents = []
@@ -125,7 +131,36 @@ def load_sources(
         references, unread = _read_references(references, chosen, overlay, schema, environ)
         findings += unread
     deployment, more = _build(chosen, overlay, pools, documents[0].path if documents else "", quiet=broken)
+    if deployment is not None and environ is not None:
+        deployment = _with_releases(deployment, overlay, more)
     return Loaded(deployment, overlay, (*findings, *more), tuple(references.items()))
+
+
+def _with_releases(deployment: Deployment, overlay: Overlay[Path], findings: list[Finding]) -> Deployment:
+    """Read the flag tables that stand for versions; what is wrong with one is a finding."""
+
+    def read(table: T, version: str | None, path: Path, programs: tuple[str, ...]) -> T:
+        if version is None or not version.endswith(RELEASE_SUFFIX):
+            return table
+        # Imported here: few deployments name a release that does not ship.
+        from smgcfg.snapshots import read_snapshot
+
+        try:
+            release = read_snapshot(version)
+        except SmgcfgError as problem:
+            findings.append(error("SMG001", dotted(path), str(problem), _where(overlay, path)))
+            return table
+        if release.program not in programs:
+            message = f"expected a flag table of {' or '.join(programs)}, got one of {release.program}"
+            findings.append(error("SMG003", dotted(path), message, _where(overlay, path)))
+        return attrs.evolve(table, release=release)
+
+    pools = tuple(
+        read(pool, pool.engine_version, ("pools", pool.name, "engine_version"), (BACKENDS[pool.backend].distribution,))
+        for pool in deployment.pools
+    )
+    gateway = read(deployment.gateway, deployment.gateway.version, ("gateway", "version"), DISTRIBUTIONS)
+    return attrs.evolve(deployment, pools=pools, gateway=gateway)
 
 
 def _read_references(

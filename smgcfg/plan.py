@@ -138,7 +138,7 @@ def _gateway(layout: Layout) -> GatewayArgs:
     args = filling.result()
     claim(command.METRICS, command.gateway_ports(args)[command.METRICS])
     findings += filling.findings
-    findings += map(filling.placed, args.findings(deployment.gateway.version))
+    findings += map(filling.placed, args.findings(deployment.gateway.release or deployment.gateway.version))
     closed = command.workers_key(args)
     if isinstance(closed, Finding):
         findings.append(filling.placed(closed))

@@ -11,9 +11,13 @@ from typing import Any, ClassVar, Final
 from smgcfg.args import Args, set_settings
 from smgcfg.codec import shown
 from smgcfg.errors import Finding, error, warning
-from smgcfg.flags import FlagSpec, keys_of, spec_of
+from smgcfg.flags import FlagSpec, keys_of, spec_of, spelling_table
 from smgcfg.reference import Reference, references_in, text_of
 from smgcfg.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from smgcfg.snapshots import Snapshot
 
 
 class UndecidedError(Exception):
@@ -138,28 +142,38 @@ class Program(Value):
     successor: Callable[[str], str]
 
 
-def findings(program: Program, args: Args, version: str | None) -> list[Finding]:
+def findings(program: Program, args: Args, version: "str | Snapshot | None") -> list[Finding]:
     """Check a finished args object.
 
     Args:
         program: Whose args they are.
         args: The args.
         version: The program's version. None, or one that the declarations do not cover, checks the rules of the newest
-            one, and what that one lacks is a warning.
+            one, and what that one lacks is a warning. The flag table of a release that does not ship checks what that
+            has, and the rules of the version nearest to it.
 
     Returns:
         What was found, in the order of the settings.
     """
-    known = version if version in program.versions else None
-    view = program.view(args, known or program.versions[-1])
+    known = version if isinstance(version, str) and version in program.versions else None
+    if version is None or isinstance(version, str):
+        base, lacking = known or program.versions[-1], _version_findings(program, args, known)
+    else:
+        # Imported here: few deployments name a release that does not ship.
+        from smgcfg.release import release_findings
+        from smgcfg.snapshots import nearest
+
+        base, lacking = nearest(version.version, program.versions), release_findings(program.title, args, version)
+    view = program.view(args, base)
     found = [
-        *_version_findings(program, args, known),
+        *lacking,
+        *_twice(args),
         *_rivals(args),
         *_limits(args, view, program.unchecked.get(view.version, ())),
         *_broken_rules(program.rules[view.version], args, view),
     ]
     order = {key: at for at, key in enumerate(keys_of(type(args)))}
-    found.sort(key=lambda finding: order[finding.key])
+    found.sort(key=lambda finding: order.get(finding.key, len(order)))
     return found
 
 
@@ -187,6 +201,26 @@ def _version_findings(program: Program, args: Args, known: str | None) -> Iterat
                 f"{program.title} {version} takes {', '.join(map(str, taken or ()))}; got {shown(spec, lacking[0])}"
             )
             yield report("SMG013", key, message)
+
+    for spec, text in _said_in_extra(args):
+        message = f"{program.title} {version} takes {', '.join(map(str, spec.taken(version) or ()))}; got {text!r}"
+        yield report("SMG013", "extra", message)
+
+
+def _twice(args: Args) -> Iterator[Finding]:
+    for spec, _ in _said_in_extra(args):
+        if getattr(args, spec.key) is not None:
+            message = f"{spec.names[0]} stands in extra, and {spec.key} is set"
+            yield error("SMG009", "extra", message, hint=f'unset = ["{spec.key}"]')
+
+
+def _said_in_extra(args: Args) -> Iterator[tuple[FlagSpec, str]]:
+    """Return the settings that `extra` gives a choice they do not have, each with the choice."""
+    known = spelling_table(type(args)) if args.extra else {}
+    for at, word in enumerate(args.extra):
+        name, glued, text = word.partition("=")
+        if name in known:
+            yield known[name][0], text if glued else "".join(args.extra[at + 1 : at + 2])
 
 
 def _instead(program: Program, spec: FlagSpec) -> str:

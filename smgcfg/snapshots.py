@@ -1,10 +1,13 @@
 """What a released program's own parser accepts: package data, made from the real parsers, read only when asked for.
 
-The args classes declare the same facts; a test holds the two together in both directions.
+The args classes declare the same facts; a test holds the two together in both directions. Of a release that does not
+ship, `smgcfg drift --write` makes a file of the same shape, and the key that names the version names it.
 """
 
 import json
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +24,10 @@ VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "tokenspeed-smg": ("1.10.1",),
 }
 
+#: What every record of a flag has, and what of it is a list.
+_TEXTS: Final = ("name", "kind", "type")
+_LISTS: Final = ("aliases", "negatives", "choices")
+
 
 @attrs.frozen
 class Successor:
@@ -35,7 +42,7 @@ class Successor:
     opposite: bool = False
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen
 class Snapshot:
     """One release of a program.
 
@@ -49,8 +56,8 @@ class Snapshot:
 
     program: str
     version: str
-    flags: tuple[dict[str, Any], ...]
-    successors: Mapping[str, Successor]
+    flags: tuple[dict[str, Any], ...] = attrs.field(hash=False, repr=False)
+    successors: Mapping[str, Successor] = attrs.field(hash=False, repr=False)
 
     @property
     def spellings(self) -> dict[str, dict[str, Any]]:
@@ -80,3 +87,50 @@ def snapshot(program: str, version: str) -> Snapshot:
     (parser,) = data["parsers"]
     successors = {flag: Successor(**entry) for flag, entry in data.get("successors", {}).items()}
     return Snapshot(data["program"], data["version"], tuple(parser["flags"]), successors)
+
+
+def read_snapshot(path: str | os.PathLike[str]) -> Snapshot:
+    """Read the snapshot of a release that does not ship.
+
+    Args:
+        path: The file, as `smgcfg drift --write` makes it.
+
+    Raises:
+        SmgcfgError: The file can not be read, or holds no snapshot.
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        (parser,) = data["parsers"]
+        flags = tuple(parser["flags"])
+        for flag in flags:
+            texts, lists = [flag[part] for part in _TEXTS], [flag.get(part, []) for part in _LISTS]
+            if not all(isinstance(text, str) for text in texts) or not all(isinstance(items, list) for items in lists):
+                raise TypeError
+        return Snapshot(str(data["program"]), str(data["version"]), flags, {})
+    except OSError as problem:
+        raise SmgcfgError(f"{os.fspath(path)!r} can not be read: {problem.strerror}") from None
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise SmgcfgError(f"{os.fspath(path)!r} holds no flag table; smgcfg drift --write makes one") from None
+
+
+def snapshot_text(release: Snapshot) -> str:
+    """Return a snapshot as the text of its file: one flag per line, for a diff to show."""
+    flags = ",\n".join("   " + json.dumps(flag) for flag in release.flags)
+    head = f'{{\n "program": {json.dumps(release.program)},\n "version": {json.dumps(release.version)},\n'
+    return f'{head} "parsers": [\n  {{"id": "drift", "flags": [\n{flags}\n  ]}}\n ]\n}}\n'
+
+
+def nearest(version: str, versions: Sequence[str]) -> str:
+    """Return the known version that is most like another: the newest that is not newer, else the oldest.
+
+    Args:
+        version: Any version; "1.10.1.post20260920" and "0.2.0.dev3" are read up to their numbers.
+        versions: The known ones, the oldest first.
+    """
+    at = _numbers(version)
+    return next((known for known in reversed(versions) if _numbers(known) <= at), versions[0])
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    found = re.match(r"\d+(\.\d+)*", version)
+    return tuple(map(int, found[0].split("."))) if found else ()

@@ -9,6 +9,10 @@ from smgcfg.gateway.args_storage import StorageSettings
 from smgcfg.gateway.args_workers import WorkerSettings
 from smgcfg.groups import gathered
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from smgcfg.snapshots import Snapshot
+
 
 @gathered(kw_only=True)
 class GatewayArgs(ServingSettings, RoutingSettings, WorkerSettings, ModelSettings, StorageSettings, Args):
@@ -17,7 +21,7 @@ class GatewayArgs(ServingSettings, RoutingSettings, WorkerSettings, ModelSetting
     `None` means "not passed; the gateway decides". Nothing is set by itself: the plan derives what the workers need.
     """
 
-    def findings(self, version: str | None = None) -> list[Finding]:
+    def findings(self, version: "str | Snapshot | None" = None) -> list[Finding]:
         from smgcfg.gateway.rules import findings
 
         return findings(self, version)

@@ -16,6 +16,10 @@ from smgcfg.gateway.versions import VERSIONS
 from smgcfg.gateway.view import GatewayView
 from smgcfg.rules import ANYTHING, Program, Rule, flag_of, needs
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from smgcfg.snapshots import Snapshot
+
 _WORKER_SCHEMES: Final = ("http://", "https://", "grpc://", "grpcs://", "ipc://")
 _CLASSES: Final = ("system", "interactive", "default", "bulk")
 _HEADER: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -327,7 +331,7 @@ PROGRAM: Final = Program(
 )
 
 
-def findings(args: GatewayArgs, version: str | None = None) -> list[Finding]:
+def findings(args: GatewayArgs, version: "str | Snapshot | None" = None) -> list[Finding]:
     """Check finished args: late bounds, rules across settings, and what a version of the gateway lacks.
 
     Args:

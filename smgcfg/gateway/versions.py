@@ -8,3 +8,6 @@ VERSIONS: Final = ("1.10.1", "1.13.0")
 
 #: For settings that only the newer release has.
 V1130: Final = ("1.13.0",)
+
+#: The packages that bring the gateway: smg's own, and the build of it that TokenSpeed 0.1.1 pins.
+DISTRIBUTIONS: Final = ("smg", "tokenspeed-smg")

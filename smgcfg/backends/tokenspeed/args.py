@@ -11,6 +11,10 @@ from smgcfg.backends.tokenspeed.args_serving import ServingSettings
 from smgcfg.errors import Finding
 from smgcfg.groups import gathered
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from smgcfg.snapshots import Snapshot
+
 
 @gathered(kw_only=True)
 class TokenspeedArgs(ModelSettings, ServingSettings, MemorySettings, ParallelSettings, KernelSettings, Args):
@@ -23,7 +27,7 @@ class TokenspeedArgs(ModelSettings, ServingSettings, MemorySettings, ParallelSet
 
     positional: ClassVar[str] = "model"
 
-    def findings(self, version: str | None = None) -> list[Finding]:
+    def findings(self, version: "str | Snapshot | None" = None) -> list[Finding]:
         from smgcfg.backends.tokenspeed.rules import findings
 
         return findings(self, version)

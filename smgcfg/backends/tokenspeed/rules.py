@@ -14,6 +14,10 @@ from smgcfg.backends.tokenspeed.versions import VERSIONS
 from smgcfg.backends.tokenspeed.view import TokenspeedView
 from smgcfg.errors import Finding
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from smgcfg.snapshots import Snapshot
+
 _SHARED: Final = (*ranks.RANKS, *features.SHARED)
 
 
@@ -50,12 +54,13 @@ PROGRAM: Final = rules.Program(
 )
 
 
-def findings(args: TokenspeedArgs, version: str | None = None) -> list[Finding]:
+def findings(args: TokenspeedArgs, version: "str | Snapshot | None" = None) -> list[Finding]:
     """Check finished args: late bounds, rules across settings, and what a version of TokenSpeed lacks.
 
     Args:
         args: The args of one engine, with everything that the launcher itself decides.
-        version: The engine's version; None checks the rules of 0.1.1, and warns of what that release lacks.
+        version: The engine's version, or the flag table of one that does not ship; None checks the rules of 0.1.1, and
+            warns of what that release lacks.
 
     Returns:
         What was found, in the order of the settings.
