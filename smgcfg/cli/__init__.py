@@ -12,6 +12,7 @@ COMMANDS = {
     "serve": "start a deployment and watch it until it is told to stop",
     "verify": "ask a running gateway whether it keeps what its API promises",
     "watch": "verify a running gateway again and again, for an alert to be set on",
+    "diff": "say which processes a change restarts, and why",
     "import": "turn another launcher's command line into a deployment file",
 }
 
