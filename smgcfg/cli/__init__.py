@@ -13,6 +13,7 @@ COMMANDS = {
     "verify": "ask a running gateway whether it keeps what its API promises",
     "watch": "verify a running gateway again and again, for an alert to be set on",
     "diff": "say which processes a change restarts, and why",
+    "keys": "search the settings of a deployment file",
     "import": "turn another launcher's command line into a deployment file",
 }
 
