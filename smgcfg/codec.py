@@ -16,6 +16,10 @@ from smgcfg.reference import HINT, Reference, reference_in
 TRUE_WORDS: Final = ("1", "true", "yes", "on")
 FALSE_WORDS: Final = ("0", "false", "no", "off")
 
+#: Words by which other places say that a setting has no value, and what an operator says here.
+NOTHING: Final = ("", "none", "null", "nil")
+LEAVE_OUT: Final = "to pass nothing, leave it out"
+
 #: What argparse (CPython 3.11) takes for a negative number, hence for a value, in a parser without such options.
 NEGATIVE_NUMBER: Final = re.compile(r"^-\d+$|^-\d*\.\d+$")
 
@@ -42,7 +46,10 @@ def shown(spec: FlagSpec, value: object) -> str:
         return str(value)
     if spec.secret:
         return "***"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:
+        return "an integer of more than 4300 digits"
     return text if len(text) <= 80 else text[:60] + f"... ({len(text)} characters)"
 
 
@@ -63,14 +70,21 @@ def _int(text: str) -> int:
     except ValueError:
         digits = sum(map(str.isdigit, text))
         reason = "an integer of at most 4300 digits" if digits > 4300 else "an integer"
-        raise Refused("SMG003", f"expected {reason}, got {_cut(text)}") from None
+        raise Refused("SMG003", f"expected {reason}, got {_cut(text)}", _number_hint(text)) from None
 
 
 def _float(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise Refused("SMG003", f"expected a number, got {_cut(text)}") from None
+        raise Refused("SMG003", f"expected a number, got {_cut(text)}", _number_hint(text)) from None
+
+
+def _number_hint(text: str) -> str:
+    """Return what to write instead of a text that is no number."""
+    if text.strip().lower() in NOTHING:
+        return LEAVE_OUT
+    return "write the number in full" if re.fullmatch(r"[0-9.]+ ?[kmgtKMGT]i?[bB]?", text.strip()) else ""
 
 
 def _bool(text: str) -> bool:
@@ -82,11 +96,12 @@ def _bool(text: str) -> bool:
     raise Refused("SMG003", f"expected one of {', '.join(TRUE_WORDS + FALSE_WORDS)}, got {_cut(text)}")
 
 
-def _json(text: str) -> Json:
+def _json(text: str | Mapping[str, Any]) -> Json:
     try:
         return Json(text)
-    except ValueError as problem:
-        raise Refused("SMG003", f"expected a JSON object: {problem}") from None
+    except (ValueError, TypeError) as problem:
+        said = str(problem)
+        raise Refused("SMG003", f"expected a JSON object: {said[:1].lower()}{said[1:]}") from None
 
 
 _READERS: Final[dict[type, Callable[[str], Any]]] = {int: _int, float: _float, str: str, bool: _bool, Json: _json}
@@ -179,10 +194,7 @@ def _native(spec: FlagSpec, value: object) -> Any:
         if isinstance(value, Json):
             return value
         if isinstance(value, str | Mapping):
-            try:
-                return Json(value)
-            except (ValueError, TypeError) as problem:
-                raise Refused("SMG003", f"expected a JSON object: {problem}") from None
+            return _json(value)
     elif kind is float and type(value) is int:
         if _exact(value):
             return float(value)
@@ -194,7 +206,9 @@ def _native(spec: FlagSpec, value: object) -> Any:
 
 def _native_shown(spec: FlagSpec, value: object) -> str:
     """Return the value as a TOML file shows it: true, not True."""
-    return str(value).lower() if isinstance(value, bool) else shown(spec, value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if hasattr(value, "isoformat") and not spec.secret else shown(spec, value)
 
 
 def _exact(value: int) -> bool:
@@ -209,15 +223,27 @@ def _type_hint(spec: FlagSpec, value: object) -> str:
         return HINT
     if reference_in(value) is not None:
         return "only a secret may be a reference here; a deployment file may hold one in place of any single value"
-    if spec.secret or spec.many or not isinstance(value, str):
+    if spec.secret or spec.many:
         return ""
     if spec.type is bool:
-        return f"write {value.lower()} without quotes" if value.lower() in ("true", "false") else ""
+        return bool_hint(value if isinstance(value, str) else "1" if value == 1 else "0" if value == 0 else "")
+    if spec.type is str and spec.choices is None and isinstance(value, bool | int | float):
+        return f'write "{_native_shown(spec, value)}"' if len(shown(spec, value)) < 30 else "text stands in quotes"
+    if isinstance(value, float) and value.is_integer():
+        return f"write {int(value)}"
+    if not isinstance(value, str):
+        return ""
     try:
         read_word(spec, value)
-    except Refused:
-        return ""
+    except Refused as refused:
+        return refused.hint
     return f"write {value.strip()} without quotes"
+
+
+def bool_hint(word: str) -> str:
+    """Return how TOML writes a word that other places read as true or false; empty for any other."""
+    word = word.strip().lower()
+    return "write true" if word in TRUE_WORDS else "write false" if word in FALSE_WORDS else ""
 
 
 # --- both --------------------------------------------------------------------------------------------------------
@@ -229,6 +255,8 @@ def _checked_item(spec: FlagSpec, value: Any) -> Any:
         from smgcfg.suggest import did_you_mean
 
         hint = did_you_mean(value, map(str, spec.choices)) if isinstance(value, str) else ""
+        if isinstance(value, str) and value.strip().lower() in NOTHING:
+            hint = LEAVE_OUT
         raise Refused("SMG004", f"expected one of {', '.join(map(str, spec.choices))}; got {shown(spec, value)}", hint)
     low, high = spec.bounds
     if (low is not None and value < low) or (high is not None and value > high):

@@ -1,11 +1,13 @@
 """A deployment as typed values: what a deployment file says once every source is read."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import attrs
 
 from smgcfg.args import Args, check_settings
+from smgcfg.codec import Refused
 from smgcfg.errors import ConfigError, Finding, error
 from smgcfg.flags import flag
 from smgcfg.gateway import GatewayArgs
@@ -22,6 +24,9 @@ Pairs = tuple[tuple[str, Text], ...]
 
 #: What a deployment's and a pool's name may be: they become file names, log prefixes and command-line words.
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+#: How a GPU is named: a number, a range of numbers, or the name of a device or of a part of one.
+_GPU: Final = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?|[A-Za-z][^,\s]*")
 
 #: The worker port of the first pool when it names none. Above the handshake band 20000..29999 of smg 1.13.0.
 FIRST_WORKER_PORT: Final = 31000
@@ -173,26 +178,28 @@ def name_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-def gpu_list(value: object) -> object:
-    """Return GPUs as a list of text: `[0, 1]` and `"0-3,6"` too; anything else as it is, for the type check to refuse.
+def gpu_list(value: object) -> list[str]:
+    """Return GPUs as a list of text: `[0, 1]` and `"0-3,6"` too.
 
     Args:
         value: A list of numbers or of names (UUIDs, MIG names), or text of numbers, ranges and names with commas.
+
+    Raises:
+        Refused: An item is no GPU.
     """
-    if isinstance(value, list | tuple):
-        return [str(item) if type(item) is int and item >= 0 else item for item in value]
-    if not isinstance(value, str):
-        return value
-    result: list[str] = []
-    for item in value.split(","):
-        span = re.fullmatch(r"\s*(\d{1,6})-(\d{1,6})\s*", item)
-        if span is None:
-            result.append(item.strip())
-        elif int(span[1]) <= int(span[2]):
-            result += map(str, range(int(span[1]), int(span[2]) + 1))
-        else:
-            return value
-    return result
+    if isinstance(value, str):
+        return [gpu for item in value.split(",") for gpu in _gpus(item.strip())]
+    items = value if isinstance(value, list | tuple) else [value]
+    return [gpu for item in items for gpu in _gpus(str(item) if type(item) is int else item)]
+
+
+def _gpus(item: object) -> Iterable[str]:
+    """Return the GPUs that one item of a list names: a number, a range or a name."""
+    span = _GPU.fullmatch(item) if isinstance(item, str) else None
+    if span is None or (span[2] and int(span[1]) > int(span[2])):
+        hint = 'as in "0-3,6", [0, 1] or a UUID'
+        raise Refused("SMG003", f"expected numbers, ranges or names of GPUs, got {item!r:.80}", hint)
+    return map(str, range(int(span[1]), int(span[2]) + 1)) if span[2] else [span[0]]
 
 
 def bad_name(key: str, name: str) -> Finding:

@@ -79,6 +79,27 @@ class Json:
         result: dict[str, Any] = json.loads(self.text)
         return result
 
+    def with_entry(self, keys: tuple[str, ...], entry: object) -> "Json":
+        """Return the same object with one entry set; the objects on the way to it are made where there are none.
+
+        Args:
+            keys: The way to the entry.
+            entry: Its new value.
+
+        Raises:
+            ValueError: Something on the way is no object, or JSON has no spelling for the entry.
+            TypeError: The entry holds something that JSON has no spelling for.
+        """
+        result = self.value
+        inner: Any = result
+        *way, last = keys
+        for depth, key in enumerate(way, 1):
+            inner = inner.setdefault(key, {})
+            if not isinstance(inner, dict):
+                raise ValueError(f"{'.'.join(way[:depth])} in it is no object")
+        inner[last] = entry
+        return Json(result)
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Json is immutable: can not set {name!r}")
 

@@ -207,7 +207,8 @@ class Layout:
 def _gpu_message(workers: int, each: int, why: Shortage | Overlap) -> str:
     if isinstance(why, Overlap):
         return f"GPU {why.gpu} is taken by {dotted(('pools', why.pool))} already"
-    need = f"{workers} worker{'s' * (workers != 1)} of {each} GPU{'s' * (each != 1)} need {why.need}"
+    one = workers == 1
+    need = f"{workers} worker{'s' * (not one)} of {each} GPU{'s' * (each != 1)} need{'s' * one} {why.need}"
     if not why.source:
         return f"{need}: more than any machine has"
     return f"{need}; {why.source} has {why.left} for them"

@@ -1,21 +1,30 @@
 """Every source of a deployment, read and stacked: from files and words to one typed `Deployment`."""
 
 import os
+<<<<<<< ours
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import attrs
+=======
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+>>>>>>> theirs
 
 from smgcfg.backends import BACKENDS
 from smgcfg.config import NAME, RELEASE_SUFFIX, Deployment, Gateway, Launch, Pairs, Pool, bad_name
 from smgcfg.errors import ConfigError, Finding, SmgcfgError, error, errors_in
 from smgcfg.gateway import GatewayArgs
+<<<<<<< ours
 from smgcfg.gateway.versions import DISTRIBUTIONS
+=======
+from smgcfg.origin import FromArgv
+>>>>>>> theirs
 from smgcfg.overlay import UNSET, Layer, Overlay
 from smgcfg.reference import Reference
 from smgcfg.schema import Leaf, Path, Schema, dotted
 from smgcfg.sources.document import Document, read_document
-from smgcfg.sources.overrides import Override, flags_layer, override_layer
+from smgcfg.sources.overrides import Override, flags_layer, override_layer, read_path
 from smgcfg.sources.toml import document_layer
 from smgcfg.value import Value
 
@@ -43,12 +52,14 @@ class Loaded(Value):
         deployment: The deployment; with an error among the findings, as much of it as could be read, or None.
         overlay: Per key everything that was chosen, and where.
         findings: Every problem, in the order of the sources.
+        reported: The keys that were written, but so that they could not be read: they are not missing.
         references: The references that are read by now, each by the path of the setting that holds what it stands for.
     """
 
     deployment: Deployment | None
     overlay: Overlay[Path]
     findings: tuple[Finding, ...]
+    reported: frozenset[str] = frozenset()
     references: tuple[tuple[Path, Reference], ...] = ()
 
 
@@ -117,9 +128,9 @@ def load_sources(
     for document in documents:
         add(document_layer(document, schema))
     for override in every:
-        add(override_layer(override, schema))
+        add(override_layer(override, schema, lambda path: _so_far(layers, path)))
     if choices:
-        add(_choices_layer(choices, schema))
+        add(_choices_layer(choices, schema, lambda path: _so_far(layers, path)))
     pools = _pool_names(documents, layers)
     if engine_flags is not None and engine_flags.tokens:
         add(_engine_flags(engine_flags, pools, schema))
@@ -130,10 +141,42 @@ def load_sources(
     if references:
         references, unread = _read_references(references, chosen, overlay, schema, environ)
         findings += unread
+<<<<<<< ours
     deployment, more = _build(chosen, overlay, pools, documents[0].path if documents else "", quiet=broken)
     if deployment is not None and environ is not None:
         deployment = _with_releases(deployment, overlay, more)
     return Loaded(deployment, overlay, (*findings, *more), tuple(references.items()))
+=======
+    reported = _reported(findings, schema)
+    quiet = broken or any(key == "pools" or key.startswith("pools.") for key in reported)
+    deployment, more = _build(chosen, overlay, pools, documents[0].path if documents else "", quiet=quiet)
+    findings = [finding for finding in findings if not _about_unknown_engine(finding, schema)]
+    findings += [finding for finding in more if finding.code != "SMG007" or finding.key not in reported]
+    return Loaded(deployment, overlay, tuple(findings), reported, tuple(references.items()))
+
+
+def _reported(findings: Iterable[Finding], schema: Schema) -> frozenset[str]:
+    """Return the keys that were written, but wrongly, under every name that a later complaint may have for them."""
+    keys = set()
+    for finding in findings:
+        keys.add(finding.key)
+        path = read_path(finding.key)
+        found = schema.resolve(path) if path else None
+        if isinstance(found, Leaf):
+            path = found.path
+        elif path and finding.hint.startswith("did you mean "):
+            path = (*path[:-1], finding.hint[13:-1])
+        if path and path[0] == "pools":
+            # A fact about the model is a key of the engine, too.
+            keys |= {dotted(path), dotted(tuple(key for key in path if key != "engine"))}
+    return frozenset(keys)
+
+
+def _about_unknown_engine(finding: Finding, schema: Schema) -> bool:
+    """Whether a finding holds a setting against an engine that was merely guessed."""
+    path = read_path(finding.key)
+    return path is not None and path[:1] == ("pools",) and path[2:3] == ("engine",) and schema.guesses(path[1])
+>>>>>>> theirs
 
 
 def _with_releases(deployment: Deployment, overlay: Overlay[Path], findings: list[Finding]) -> Deployment:
@@ -223,10 +266,18 @@ def _pool_names(documents: Iterable[Document], layers: Iterable[Layer[Path]]) ->
     return tuple(names)
 
 
-def _choices_layer(choices: Mapping[str, Any], schema: Schema) -> tuple[Layer[Path], list[Finding]]:
+def _so_far(layers: Iterable[Layer[Path]], path: Path) -> Any:
+    winner = Overlay(layers).winner(path)
+    return winner[0] if winner else None
+
+
+def _choices_layer(
+    choices: Mapping[str, Any], schema: Schema, so_far: Callable[[Path], Any]
+) -> tuple[Layer[Path], list[Finding]]:
+    from smgcfg.codec import Refused
     from smgcfg.origin import FromCall
-    from smgcfg.schema import Leaf, Table
-    from smgcfg.sources.overrides import read_path
+    from smgcfg.schema import Inside, Table
+    from smgcfg.sources.overrides import with_entry
     from smgcfg.sources.toml import Walk
 
     walk = Walk(schema, lambda _: FromCall())
@@ -241,14 +292,20 @@ def _choices_layer(choices: Mapping[str, Any], schema: Schema) -> tuple[Layer[Pa
             walk.entries[target.path] = (UNSET, FromCall())
         elif isinstance(target, Leaf):
             walk.leaf(target, value, path or ())
+        elif isinstance(target, Inside):
+            before = walk.entries.get(target.leaf.path)
+            try:
+                whole = with_entry(target, value, before[0] if before else so_far(target.leaf.path))
+            except Refused as refused:
+                walk.findings.append(error(refused.code, text, str(refused), FromCall(), refused.hint))
+            else:
+                walk.entries[target.leaf.path] = (whole, FromCall())
         else:
             walk.findings.append(error("SMG003", text, f"expected a mapping, got {type(value).__name__}"))
     return Layer(walk.entries), walk.findings
 
 
 def _engine_flags(flags: EngineFlags, pools: tuple[str, ...], schema: Schema) -> tuple[Layer[Path], list[Finding]]:
-    from smgcfg.origin import FromArgv
-
     where = FromArgv(flags.first)
     pool = flags.pool
     if pool is None and len(pools) == 1:
@@ -259,9 +316,9 @@ def _engine_flags(flags: EngineFlags, pools: tuple[str, ...], schema: Schema) ->
     if pool not in pools:
         from smgcfg.suggest import did_you_mean
 
-        message = f"no such pool {pool!r}; there are {', '.join(pools) or 'none'}"
-        return Layer(), [error("SMG002", "--pool", message, where, did_you_mean(pool, pools))]
-    return flags_layer(schema.engine(pool), ("pools", pool, "engine"), flags.tokens, flags.first)
+        message = f"no such pool {pool!r}; here {'is' if len(pools) == 1 else 'are'} {', '.join(pools) or 'none'}"
+        return Layer(), [error("SMG002", "--pool", message, None, did_you_mean(pool, pools))]
+    return flags_layer(schema, pool, flags.tokens, flags.first)
 
 
 def _build(
@@ -269,7 +326,7 @@ def _build(
 ) -> tuple[Deployment | None, list[Finding]]:
     """Make the typed deployment from the winners. Every single value is checked by now."""
     findings: list[Finding] = []
-    made = [_pool(name, chosen, overlay, findings) for name in pools]
+    made = [_pool(name, chosen, overlay, pools, findings) for name in pools]
     if not pools and not quiet:
         findings.append(error("SMG007", "pools", "no pool; a deployment has at least one [pools.NAME] table"))
     name = chosen.get(("name",), UNSET)
@@ -307,7 +364,9 @@ def _env(chosen: Mapping[Path, Any], base: Path) -> Pairs:
     return tuple(sorted(_own(chosen, (*base, "env")).items()))
 
 
-def _pool(name: str, chosen: Mapping[Path, Any], overlay: Overlay[Path], findings: list[Finding]) -> Pool[Any] | None:
+def _pool(
+    name: str, chosen: Mapping[Path, Any], overlay: Overlay[Path], pools: tuple[str, ...], findings: list[Finding]
+) -> Pool[Any] | None:
     base = ("pools", name)
     own = _own(chosen, base)
     if not NAME.fullmatch(name):
@@ -315,8 +374,7 @@ def _pool(name: str, chosen: Mapping[Path, Any], overlay: Overlay[Path], finding
         return None
     backend = own.get("backend")
     if backend is None:
-        hint = f'backend = "{"|".join(BACKENDS)}"'
-        findings.append(error("SMG007", dotted((*base, "backend")), "a required key is missing", None, hint))
+        findings.append(_without_backend(base, overlay, pools))
         return None
     if backend not in BACKENDS:
         from smgcfg.suggest import did_you_mean
@@ -327,6 +385,21 @@ def _pool(name: str, chosen: Mapping[Path, Any], overlay: Overlay[Path], finding
         return None
     engine = BACKENDS[backend].args(**_args(chosen, (*base, "engine")))
     return Pool(name=name, engine=engine, env=_env(chosen, base), **own)
+
+
+def _without_backend(base: Path, overlay: Overlay[Path], pools: tuple[str, ...]) -> Finding:
+    """Return the finding about a pool without a backend, which is most likely the misspelt name of another."""
+    from smgcfg.suggest import did_you_mean
+
+    others = [other for other in pools if overlay.winner(("pools", other, "backend")) is not None]
+    said = [entry for path in overlay if path[:2] == base for entry in overlay.stack(path)]
+    by_argv = bool(said) and all(isinstance(where, FromArgv) for _, where in said)
+    if others and by_argv:
+        message = f"no such pool; here {'is' if len(others) == 1 else 'are'} {', '.join(others)}"
+        return error("SMG002", dotted(base), message, said[0][1], did_you_mean(base[1], others))
+    names = "|".join(BACKENDS)
+    hint = did_you_mean(base[1], others) or (f"--backend {names}" if by_argv else f'backend = "{names}"')
+    return error("SMG007", dotted((*base, "backend")), "a required key is missing", None, hint)
 
 
 def _gateway(chosen: Mapping[Path, Any]) -> Gateway:

@@ -33,9 +33,19 @@ FOREIGN: Final = {
     "worker_host": "[pools.NAME] host",
     "worker_startup_timeout": "[pools.NAME] startup_timeout",
     "model_path": "[pools.NAME] model",
+    "tp_size": "[pools.NAME.engine] tensor_parallel_size",
+    "context_length": "[pools.NAME.engine] max_model_len",
+    "mem_fraction_static": "[pools.NAME.engine] gpu_memory_utilization",
+    "max_running_requests": "[pools.NAME.engine] max_num_seqs",
     "num_workers": "[pools.NAME] replicas",
     "router_host": "[gateway] host",
     "router_port": "[gateway] port",
+}
+
+#: Names with which nothing stands in a table.
+_ELSEWHERE: Final = {
+    "headless": "smgcfg passes it itself; leave it out",
+    "name": "it stands at the top of the file",
 }
 
 #: A key that TOML takes without quotes.
@@ -133,6 +143,18 @@ class Leaf(Value):
             raise Refused("SMG018", message) from None
 
 
+class Inside(Value):
+    """A place inside the JSON object that a setting holds.
+
+    Attributes:
+        leaf: The setting.
+        keys: The keys from its object on.
+    """
+
+    leaf: Leaf
+    keys: Path
+
+
 class Schema:
     """The tables and keys of a deployment file.
 
@@ -149,6 +171,13 @@ class Schema:
         """Return the class of a pool's engine settings."""
         backend = BACKENDS.get(self.backends.get(pool, DEFAULT_BACKEND)) or BACKENDS[DEFAULT_BACKEND]
         return backend.args
+
+    def guesses(self, pool: str) -> bool:
+        """Whether a pool names an engine that nobody knows, so that its settings are checked against another."""
+        from smgcfg.suggest import did_you_mean
+
+        named = self.backends.get(pool, DEFAULT_BACKEND)
+        return named not in BACKENDS and not did_you_mean(named, BACKENDS)
 
     def child(self, table: Table, key: str) -> Table | Leaf | None:
         """Return what a key of a table is, or None when there is no such key."""
@@ -188,11 +217,13 @@ class Schema:
         spec, as_it_is = found
         return Leaf((*table.path, spec.key), spec, cls, as_it_is)
 
-    def resolve(self, path: Path) -> Table | Leaf | Finding:
+    def resolve(self, path: Path) -> Table | Leaf | Inside | Finding:
         """Return what a path from the top is, or the finding that says where it goes wrong."""
         here: Table | Leaf = self.top
         for depth, key in enumerate(path):
             if isinstance(here, Leaf):
+                if here.spec is not None and here.spec.type is Json:
+                    return Inside(here, path[depth:])
                 return error("SMG002", dotted(path), f"{dotted(path[:depth])} is a value; nothing stands below it")
             below = self.child(here, key)
             if below is None:
@@ -204,9 +235,15 @@ class Schema:
         """Return the finding for a key that a table does not have, with the best suggestion there is."""
         if table.kind == "env":
             return error("SMG002", dotted((*table.path, key)), "no name for an environment variable", where)
-        return error("SMG002", dotted((*table.path, key)), "no such key", where, self._suggestion(table, key))
+        return error("SMG002", dotted((*table.path, key)), "no such key", where, self.suggestion(table, key))
 
-    def _suggestion(self, table: Table, key: str) -> str:
+    def suggestion(self, table: Table, key: str) -> str:
+        """Return where an operator may have wanted to go with a key that a table does not have; empty if nowhere.
+
+        Args:
+            table: The table.
+            key: The key, or a flag without its dashes.
+        """
         from smgcfg.suggest import did_you_mean
 
         near = did_you_mean(key, self._keys(table))
@@ -216,8 +253,12 @@ class Schema:
         pool = table.path[1] if len(table.path) > 1 else "NAME"
         for other in self._others(table, pool):
             found = self.child(other, word)
-            if isinstance(found, Leaf) and found.cls is not Variable:
+            if isinstance(found, Table):
+                return f"here it is [{dotted(found.path)}]"
+            if isinstance(found, Leaf):
                 return f"it belongs to [{dotted(other.path)}]" + ("" if word == key else f", as {word}")
+        if word in _ELSEWHERE:
+            return _ELSEWHERE[word]
         foreign = FOREIGN.get(word, "")
         if not foreign and word.startswith("router_") and find_key(GatewayArgs, word[7:]):
             foreign = f"[gateway] {word[7:]}"
@@ -228,10 +269,11 @@ class Schema:
     def _others(self, table: Table, pool: str) -> Iterator[Table]:
         """Return the tables that an operator may have meant, the likeliest first."""
         path = ("pools", pool)
-        if table.kind != "engine":
-            yield Table("engine", (*path, "engine"), self.engine(pool))
+        # A fact about the model is a key of both, and is written once, on the pool.
         if table.kind != "pool":
             yield Table("pool", path, Pool)
+        if table.kind != "engine":
+            yield Table("engine", (*path, "engine"), self.engine(pool))
         if table.kind != "gateway":
             yield Table("gateway", ("gateway",), GatewayArgs)
         if table.kind != "launch":

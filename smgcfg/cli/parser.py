@@ -115,6 +115,7 @@ class Parser(Group):
         result = SimpleNamespace(files=[], **{option.dest: option.default for option in options.values()})
         vars(result).update(self._defaults)
         rest = iter(words)
+        given: dict[str, Any] = {}
         for word in rest:
             name, glued, text = word.partition("=")
             if not word.startswith("-") or word == "-":
@@ -127,7 +128,10 @@ class Parser(Group):
                 self._refuse(name, options)
             option = options[name]
             if option.metavar:
-                setattr(result, option.dest, self._value(option, text if glued else next(rest, "--")))
+                value = self._value(option, text if glued else next(rest, "--"))
+                if given.setdefault(name, value) != value:
+                    self.error(f"{name} is given twice, as {given[name]!r} and as {value!r}")
+                setattr(result, option.dest, value)
             elif glued:
                 self.error(f"{name} takes no value")
             else:

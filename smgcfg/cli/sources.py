@@ -83,6 +83,8 @@ def take_apart(parser: Parser, words: Sequence[str]) -> Words:
             parser.error(f"argument {at + 1}: {name} wants a word behind it")
         at += 1
     options = parser.parse_args(rest)
+    if options.pool is not None and not words[end + 1 :]:
+        parser.error("--pool: no engine flags stand behind --")
     engine = EngineFlags(tuple(words[end + 1 :]), end + 2, options.pool)
     return Words(options, tuple(overrides), engine)
 
@@ -109,7 +111,9 @@ def read_deployment(words: Words, argv: Sequence[str]) -> Loaded:
     if findings:
         raise ConfigError(findings)
     files = _read_files(options.files)
-    base = [Override("set", f"pools.main.{_SHORT[name]}={value}", _index(argv, name)) for name, value in short]
+    base = [
+        Override("set", f"pools.main.{_SHORT[name]}={value}", _index(argv, name), f"--{name}") for name, value in short
+    ]
     return load_sources(files, base=base, overrides=words.overrides, engine_flags=words.engine, environ=os.environ)
 
 
@@ -124,8 +128,7 @@ def all_findings(loaded: Loaded, planned: Planned | None) -> list[Finding]:
         return findings
     if not errors_in(loaded.findings):
         return [*findings, *planned.findings]
-    reported = {finding.key for finding in loaded.findings}
-    return [*findings, *(f for f in planned.findings if f.code in _OF_SETTINGS and f.key not in reported)]
+    return [*findings, *(f for f in planned.findings if f.code in _OF_SETTINGS and f.key not in loaded.reported)]
 
 
 def save(path: str, reviewed: "Reviewed") -> None:

@@ -1,16 +1,17 @@
 """`--set PATH=VALUE` and `--unset PATH` as sources, and engine flags behind `--`."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from smgcfg.args import Args
-from smgcfg.codec import Refused, read_word
+from smgcfg.codec import Refused, bool_hint, read_word
 from smgcfg.errors import Finding, error
+from smgcfg.flags import key_of
 from smgcfg.json_value import Json
 from smgcfg.origin import FromArgv
 from smgcfg.overlay import UNSET, Layer
 from smgcfg.reference import reference_in
-from smgcfg.schema import Leaf, Path, Schema, Table, dotted
+from smgcfg.schema import FOREIGN, Inside, Leaf, Path, Schema, Table, dotted
 from smgcfg.sources.toml import Walk
 from smgcfg.value import Value
 
@@ -22,11 +23,13 @@ class Override(Value):
         kind: Which of the two.
         text: The word behind it.
         index: The number of the option's word.
+        option: What an operator typed instead, where it is short for this.
     """
 
     kind: Literal["set", "unset"]
     text: str
     index: int
+    option: str = ""
 
     @property
     def path(self) -> Path | None:
@@ -70,12 +73,15 @@ def _toml_value(text: str, *, whole: bool = False) -> Any:
     return data if whole else data.get("value") if len(data) == 1 else None
 
 
-def override_layer(override: Override, schema: Schema) -> tuple[Layer[Path], list[Finding]]:
+def override_layer(
+    override: Override, schema: Schema, so_far: Callable[[Path], Any]
+) -> tuple[Layer[Path], list[Finding]]:
     """Read one override.
 
     Args:
         override: The option and its word.
         schema: Where each key belongs.
+        so_far: Returns what the weaker sources say of a setting, or None: an entry of a JSON object is set in that.
 
     Returns:
         Its choices, and every problem found.
@@ -84,17 +90,21 @@ def override_layer(override: Override, schema: Schema) -> tuple[Layer[Path], lis
     option = f"--{override.kind}"
     if path is None:
         shape = "PATH=VALUE" if override.kind == "set" else "PATH"
-        message = (
-            f"expected {shape}, PATH a TOML key such as pools.chat.engine.max_num_seqs; got {override.text[:80]!r}"
-        )
-        return Layer(), [error("SMG003", option, message, FromArgv(override.index))]
-    place = FromArgv(override.index, f"{option} {dotted(path)}")
+        # No more of the word is shown than what may be a key: the rest may be a secret.
+        begin = re.match(r"[\w.-]+", override.text[:80])
+        message = f"expected {shape}, PATH a TOML key" + (f"; what arrived begins with {begin[0]!r}" if begin else "")
+        hint = f"as in {option} pools.chat.engine.max_num_seqs" + "=8" * (override.kind == "set")
+        return Layer(), [error("SMG003", option, message, FromArgv(override.index), hint)]
+    place = FromArgv(override.index, override.option or f"{option} {dotted(path)}")
     target = schema.resolve(path)
     if isinstance(target, Finding):
         return Layer(), [target.evolve(where=place)]
     if override.kind == "unset":
         if isinstance(target, Leaf):
             return Layer({target.path: (UNSET, place)}), []
+        if isinstance(target, Inside):
+            message = f"{dotted(target.leaf.path)} is one value, which is unset as a whole"
+            return Layer(), [error("SMG003", dotted(path), message, place)]
         return Layer(), [error("SMG003", dotted(path), "a table; name one setting", place)]
     walk = Walk(schema, lambda _: place)
     if isinstance(target, Table):
@@ -105,11 +115,44 @@ def override_layer(override: Override, schema: Schema) -> tuple[Layer[Path], lis
             walk.findings.append(error("SMG003", dotted(path), "expected a TOML table such as { key = 1 }", place))
         return Layer(walk.entries), walk.findings
     try:
-        value = _value(target, text)
+        if isinstance(target, Inside):
+            walk.leaf(target.leaf, with_entry(target, _json_value(text), so_far(target.leaf.path)), path)
+        else:
+            walk.leaf(target, _value(target, text), path)
     except Refused as refused:
         return Layer(), [error(refused.code, dotted(path), str(refused), place, refused.hint)]
-    walk.leaf(target, value, path)
     return Layer(walk.entries), walk.findings
+
+
+def with_entry(place: Inside, entry: object, so_far: object) -> Json:
+    """Return the JSON object of a setting with one entry set.
+
+    Args:
+        place: Where the entry is.
+        entry: Its value.
+        so_far: What the setting holds; anything but a `Json` is taken for an empty object.
+
+    Raises:
+        Refused: There is no such place in the object, or JSON has no spelling for the value.
+    """
+    try:
+        return (so_far if isinstance(so_far, Json) else Json({})).with_entry(place.keys, entry)
+    except (ValueError, TypeError) as problem:
+        raise Refused("SMG003", f"it can not be set in {dotted(place.leaf.path)}: {problem}") from None
+
+
+def _json_value(text: str) -> Any:
+    """Read VALUE of an entry in a JSON object.
+
+    Raises:
+        Refused: It is no JSON text.
+    """
+    try:
+        (entry,) = Json(f'{{"entry": {text}\n}}').value.values()
+    except ValueError:
+        hint = 'text stands in double quotes, as in "yarn"'
+        raise Refused("SMG003", f"expected JSON, got {text[:80]!r}", hint) from None
+    return entry
 
 
 def _value(leaf: Leaf, text: str) -> Any:
@@ -130,16 +173,17 @@ def _value(leaf: Leaf, text: str) -> Any:
     if spec is None or spec.many:
         raise Refused("SMG003", f"expected a TOML list, got {text[:80]!r}", 'as in ["a", "b"] or [1, 2]')
     read_word(spec, text)
-    wanted = "true or false" if spec.type is bool else "a number as TOML writes it"
-    raise Refused("SMG003", f"expected {wanted}, got {text[:80]!r}")
+    if spec.type is bool:
+        raise Refused("SMG003", f"expected true or false, got {text[:80]!r}", bool_hint(text))
+    raise Refused("SMG003", f"expected a number as TOML writes it, got {text[:80]!r}")
 
 
-def flags_layer(cls: type[Args], base: Path, tokens: Sequence[str], first: int) -> tuple[Layer[Path], list[Finding]]:
+def flags_layer(schema: Schema, pool: str, tokens: Sequence[str], first: int) -> tuple[Layer[Path], list[Finding]]:
     """Read engine flags from behind `--`.
 
     Args:
-        cls: The class of the pool's engine settings.
-        base: The path of the pool's `[engine]` table.
+        schema: Where each key belongs.
+        pool: The pool they are for.
         tokens: The words.
         first: The number of the first word.
 
@@ -148,8 +192,19 @@ def flags_layer(cls: type[Args], base: Path, tokens: Sequence[str], first: int) 
     """
     from smgcfg.argv import read_argv
 
+    cls = schema.engine(pool)
+    base: Path = ("pools", pool, "engine")
     reading = read_argv(cls, tokens, positional=cls.positional, lenient=True, first=first)
     entries = {
         (*base, key): (UNSET if value is None else value, reading.places[key]) for key, value in reading.values.items()
     }
-    return Layer(entries), reading.findings
+    engine = Table("engine", base, cls)
+    return Layer(entries), [_with_suggestion(finding, schema, engine) for finding in reading.findings]
+
+
+def _with_suggestion(finding: Finding, schema: Schema, table: Table) -> Finding:
+    """Say of a flag that the engine does not have where else it may belong."""
+    key = key_of(finding.key)
+    if finding.code != "SMG010" or (finding.hint and key not in FOREIGN):
+        return finding
+    return finding.evolve(hint=schema.suggestion(table, key))

@@ -1,14 +1,19 @@
 """A TOML file as a source: every key checked against the schema, to a layer of choices."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from smgcfg.codec import Refused
+from smgcfg.config import Pool
 from smgcfg.errors import Finding, error
+from smgcfg.flags import find_key
 from smgcfg.origin import Origin
 from smgcfg.overlay import UNSET, Layer
 from smgcfg.schema import Leaf, Path, Schema, Table, dotted
 from smgcfg.sources.document import Document
+
+#: More problems than anybody reads: a table of that many is something else.
+MOST_FINDINGS: Final = 1000
 
 Entries = dict[Path, tuple[Any, Origin]]
 
@@ -63,7 +68,14 @@ class Walk:
                 self.table(child, value, path)
             else:
                 message = f"expected a table, got {_kind(value)}"
-                self.findings.append(error("SMG003", dotted(child.path), message, self.origin(path)))
+                hint = _table_hint(child, key, value)
+                self.findings.append(error("SMG003", dotted(child.path), message, self.origin(path), hint))
+            if len(self.findings) > MOST_FINDINGS:
+                return
+            if len(self.findings) == MOST_FINDINGS:
+                message = f"there are {MOST_FINDINGS} problems up to here; what follows was not looked at"
+                self.findings.append(error("SMG001", dotted(path), message, self.origin(path)))
+                return
 
     def leaf(self, leaf: Leaf, value: Any, raw: Path) -> None:
         """Read one setting."""
@@ -91,11 +103,18 @@ class Walk:
             child = self.schema.resolve((*table.path, *key.split(".")))
             if isinstance(child, Leaf):
                 self._choose(child, UNSET, raw)
-            elif isinstance(child, Table):
-                message = f"{dotted(child.path)} is a table, not a setting"
-                self.findings.append(error("SMG003", dotted(raw), message, self.origin(raw)))
-            else:
+            elif isinstance(child, Finding):
                 self.findings.append(child.evolve(where=self.origin(raw)))
+            else:
+                what = "a table, not a setting" if isinstance(child, Table) else "inside a setting, which is one value"
+                message = f"{dotted((*table.path, *key.split('.')))} is {what}"
+                self.findings.append(error("SMG003", dotted(raw), message, self.origin(raw)))
+
+
+def _table_hint(table: Table, key: str, value: object) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "write [pools.NAME]" if table.kind == "pools" else f"write [{dotted(table.path)}]"
+    return "it belongs to [pools.NAME]" if table.kind == "pool" and find_key(Pool, key) is not None else ""
 
 
 def _kind(value: object) -> str:

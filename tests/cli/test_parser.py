@@ -19,10 +19,10 @@ def a_parser() -> Parser:
 
 
 def test_an_option_takes_the_word_behind_it_or_behind_an_equals_sign() -> None:
-    """Both spellings give the same, the last one wins, and what is not said has its default."""
+    """Both spellings give the same, also when both are there, and what is not said has its default."""
     parser = a_parser()
     assert vars(parser.parse_args(["f", "--most-tries", "7"])) == vars(parser.parse_args(["f", "--most-tries=7"]))
-    assert parser.parse_args(["--most-tries", "7", "-", "--most-tries=-8"]).most_tries == -8
+    assert parser.parse_args(["--most-tries", "-8", "-", "--most-tries=-8"]).most_tries == -8
     said = parser.parse_args(["a", "--model", "-x=y", "b"])
     assert vars(said) == {"files": ["a", "b"], "loud": False, "public_name": "-x=y", "most_tries": 3, "extra": None}
 
@@ -37,6 +37,7 @@ def test_an_option_takes_the_word_behind_it_or_behind_an_equals_sign() -> None:
         (["f", "--model"], "--model wants NAME behind it"),
         (["f", "--model", "--loud"], "--model wants NAME behind it"),
         (["f", "--most-tries", "x"], "--most-tries: expected N, got 'x'"),
+        (["f", "--most-tries", "7", "--most-tries=8"], "--most-tries is given twice, as 7 and as 8"),
         (["--loud"], "expected FILE"),
     ],
 )
