@@ -1,25 +1,17 @@
 """Every source of a deployment, read and stacked: from files and words to one typed `Deployment`."""
 
 import os
-<<<<<<< ours
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import attrs
-=======
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
->>>>>>> theirs
 
 from smgcfg.backends import BACKENDS
 from smgcfg.config import NAME, RELEASE_SUFFIX, Deployment, Gateway, Launch, Pairs, Pool, bad_name
 from smgcfg.errors import ConfigError, Finding, SmgcfgError, error, errors_in
 from smgcfg.gateway import GatewayArgs
-<<<<<<< ours
 from smgcfg.gateway.versions import DISTRIBUTIONS
-=======
 from smgcfg.origin import FromArgv
->>>>>>> theirs
 from smgcfg.overlay import UNSET, Layer, Overlay
 from smgcfg.reference import Reference
 from smgcfg.schema import Leaf, Path, Schema, dotted
@@ -141,15 +133,11 @@ def load_sources(
     if references:
         references, unread = _read_references(references, chosen, overlay, schema, environ)
         findings += unread
-<<<<<<< ours
-    deployment, more = _build(chosen, overlay, pools, documents[0].path if documents else "", quiet=broken)
-    if deployment is not None and environ is not None:
-        deployment = _with_releases(deployment, overlay, more)
-    return Loaded(deployment, overlay, (*findings, *more), tuple(references.items()))
-=======
     reported = _reported(findings, schema)
     quiet = broken or any(key == "pools" or key.startswith("pools.") for key in reported)
     deployment, more = _build(chosen, overlay, pools, documents[0].path if documents else "", quiet=quiet)
+    if deployment is not None and environ is not None:
+        deployment = _with_releases(deployment, overlay, more)
     findings = [finding for finding in findings if not _about_unknown_engine(finding, schema)]
     findings += [finding for finding in more if finding.code != "SMG007" or finding.key not in reported]
     return Loaded(deployment, overlay, tuple(findings), reported, tuple(references.items()))
@@ -176,7 +164,6 @@ def _about_unknown_engine(finding: Finding, schema: Schema) -> bool:
     """Whether a finding holds a setting against an engine that was merely guessed."""
     path = read_path(finding.key)
     return path is not None and path[:1] == ("pools",) and path[2:3] == ("engine",) and schema.guesses(path[1])
->>>>>>> theirs
 
 
 def _with_releases(deployment: Deployment, overlay: Overlay[Path], findings: list[Finding]) -> Deployment:
