@@ -218,6 +218,11 @@ def by_environment(args: GatewayArgs) -> dict[str, tuple[str, Text]]:
     return result
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether the name of a variable or a setting says that its value is a secret."""
+    return not _SECRET_WORDS.isdisjoint(name.upper().split("_"))
+
+
 def _entries(
     env: Mapping[str, Text], known: Collection[str] = ()
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[tuple[str, Reference], ...]]:
@@ -229,6 +234,6 @@ def _entries(
     secret = [
         name
         for name in env
-        if name in known or name in references or not _SECRET_WORDS.isdisjoint(name.upper().split("_"))
+        if name in known or name in references or is_secret_name(name)
     ]
     return tuple((name, word(value)) for name, value in env.items()), tuple(secret), tuple(references.items())

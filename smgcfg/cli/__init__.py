@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 #: Per command what it does, in the order of the help.
 COMMANDS = {
     "plan": "show what a deployment would start, and start nothing",
+    "check": "find everything that is wrong with a deployment before anything starts",
     "serve": "start a deployment and watch it until it is told to stop",
     "verify": "ask a running gateway whether it keeps what its API promises",
     "watch": "verify a running gateway again and again, for an alert to be set on",

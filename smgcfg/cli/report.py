@@ -33,7 +33,10 @@ def count(findings: Sequence[Finding]) -> str:
 
 def report(findings: Sequence[Finding], out: TextIO) -> None:
     """Print a report that ends a command: nothing was started."""
-    text = "\n".join([*lines(findings), f"{count(findings)}; nothing was started"])
+    show("\n".join([*lines(findings), f"{count(findings)}; nothing was started"]), out)
+
+
+def show(text: str, out: TextIO) -> None:
+    """Print a text whatever it holds: a lone surrogate or a narrow terminal must not turn it into a traceback."""
     encoding = out.encoding or "utf-8"
-    # A lone surrogate or a narrow terminal must not turn a report into a traceback.
     print(text.encode(encoding, "backslashreplace").decode(encoding), file=out)

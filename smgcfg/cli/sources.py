@@ -190,6 +190,7 @@ class Reviewed(Value):
         environment: What was planned for.
         references: The references that `chosen` holds no longer, each by its path.
         overlay: Everything that was chosen.
+        understood: Every key of every source was.
     """
 
     chosen: Deployment | None
@@ -198,6 +199,7 @@ class Reviewed(Value):
     environment: Environment
     references: tuple[tuple[Path, Reference], ...] = ()
     overlay: Overlay[Path] | None = None
+    understood: bool = False
 
 
 def review(words: Words, argv: Sequence[str], *, host: bool, secrets: bool = False) -> Reviewed:
@@ -238,4 +240,12 @@ def review(words: Words, argv: Sequence[str], *, host: bool, secrets: bool = Fal
         found += unread + reader.findings()
     planned = plan(deployment, environment, overlay=loaded.overlay)
     findings = (*all_findings(loaded, planned), *found)
-    return Reviewed(loaded.deployment, planned, findings, environment, loaded.references, loaded.overlay)
+    return Reviewed(
+        chosen=loaded.deployment,
+        planned=planned,
+        findings=findings,
+        environment=environment,
+        references=loaded.references,
+        overlay=loaded.overlay,
+        understood=not errors_in(loaded.findings),
+    )
