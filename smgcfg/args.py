@@ -79,6 +79,11 @@ class Args:
         put = object.__setattr__
         for key, value in values.items():
             put(self, key, value)
+        self.__attrs_post_init__()
+
+    def __attrs_post_init__(self) -> None:
+        # By this name, a class whose constructor attrs makes is checked as well.
+        put = object.__setattr__
         findings = check_settings(self)
         if self.extra:
             extra = tuple(self.extra) if isinstance(self.extra, list | tuple) else self.extra

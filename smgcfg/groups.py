@@ -27,13 +27,10 @@ else:
         """
 
         def made(cls: type[T]) -> type[T]:
-            annotations = inspect.get_annotations(cls)
-            for base in cls.__bases__:
-                if not attrs.has(base):
-                    for name, annotation in inspect.get_annotations(base).items():
-                        annotations[name] = annotation
-                        setattr(cls, name, base.__dict__[name])
-            cls.__annotations__ = annotations
-            return attrs.define(cls, kw_only=kw_only, init=False, eq=False, repr=False)
+            groups = [base for base in cls.__bases__ if not attrs.has(base)]
+            settings = {name: base.__dict__[name] for base in groups for name in inspect.get_annotations(base)}
+            for base in groups:
+                cls.__annotations__ |= inspect.get_annotations(base)
+            return attrs.define(cls, these=settings, kw_only=kw_only, init=False, eq=False, repr=False)
 
         return made
