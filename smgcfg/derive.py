@@ -6,8 +6,8 @@ from typing import Any, Final
 from smgcfg.args import Args
 from smgcfg.backends._base import Backend
 from smgcfg.config import Deployment, Pool
-from smgcfg.endpoint import HANDSHAKE_PORTS, Transport
-from smgcfg.errors import Finding, error
+from smgcfg.endpoint import HANDSHAKE_PORTS, Transport, is_address, is_private
+from smgcfg.errors import Finding, error, warning
 from smgcfg.filling import Choices, Derivations, Filling
 from smgcfg.flags import spec_of
 from smgcfg.gateway import GatewayArgs, command
@@ -182,6 +182,7 @@ def _fill_model(filling: Filling[GatewayArgs], shape: Shape, choices: Choices) -
             filling.tell("model_alias", tuple(f"{alias}={name}" for alias in aliases), source)
     filling.fill("model_path", model, "the model's own name is its public name", dotted((*shape.path, "model")))
     public = filling["model_path"]
+    _report_unheard_name(filling, shape, public, choices)
     if public is None and model is not None:
         filling.conflict("model_path", "without a model path the gateway takes no worker", "leave the key alone")
     for fact, key in _GATEWAY_FACTS.items():
@@ -191,6 +192,17 @@ def _fill_model(filling: Filling[GatewayArgs], shape: Shape, choices: Choices) -
     if public is not None and public != model:
         rule = "a public name does not say where the tokenizer is; the model has one"
         filling.fill("tokenizer_path", model, rule, dotted((*shape.path, "model")))
+
+
+def _report_unheard_name(filling: Filling[Any], shape: Shape, public: str | None, choices: Choices) -> None:
+    key = "served_model_name"
+    own = getattr(shape.engine, key, None)
+    if shape.names or own in (None, public) or key not in shape.backend.unheard[shape.transport]:
+        return
+    path = (*shape.path, "engine", key)
+    message = f"over {shape.transport} the gateway does not hear {own!r} from the engine; the public name is {public!r}"
+    hint = f"set {dotted((*shape.path, key))} instead"
+    filling.findings.append(warning("SMG025", dotted(path), message, choices.where(path), hint))
 
 
 def _check_names(filling: Filling[Any], names: tuple[str, ...], source: Path, choices: Choices) -> None:
@@ -226,9 +238,10 @@ def _fill_for_zmq(filling: Filling[GatewayArgs], source: str) -> None:
 
 
 def _report_exposure(filling: Filling[GatewayArgs]) -> None:
-    host = filling["host"] or command.DEFAULT_HOST
+    host = command.DEFAULT_HOST if filling["host"] is None else filling["host"]
     keys = ("api_key", "tenant_api_key", "control_plane_api_keys", "jwt_issuer")
-    if host not in ("127.0.0.1", "::1", "[::1]", "localhost") and not any(filling[key] for key in keys):
+    # What is no address is reported as that, and opens nothing.
+    if is_address(host) and not is_private(host) and not any(filling[key] for key in keys):
         filling.conflict("host", f"{host} without an API key is open to the network", "set gateway.api_key")
 
 

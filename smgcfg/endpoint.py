@@ -1,8 +1,13 @@
 """Where the gateway reaches a worker, and what smg 1.13.0 derives from that address."""
 
+import re
 from typing import Final, Literal
 
 from smgcfg.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
 
 Transport = Literal["zmq", "grpc"]
 
@@ -45,6 +50,35 @@ def bracketed(host: str) -> str:
 def bare(host: str) -> str:
     """Return a host as it stands in a flag or is bound to: without brackets."""
     return host[1:-1] if host.startswith("[") and host.endswith("]") else host
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is an IP address, in brackets or not."""
+    return host in (LOOPBACK, "0.0.0.0", "::", "[::]") or _address(host) is not None
+
+
+def is_host(text: str) -> bool:
+    """Whether a text is an IP address, in brackets or not, or may be the name of a machine."""
+    if is_address(text):
+        return True
+    # A name that ends in a number would be an address.
+    return re.fullmatch(r"(?!-)[A-Za-z0-9_.-]*[A-Za-z][A-Za-z0-9_-]*\.?", text) is not None
+
+
+def is_private(host: str) -> bool:
+    """Whether only this machine reaches a host; a name that is no address may be anything but `localhost`."""
+    address = None if host == LOOPBACK else _address(host)
+    return host in (LOOPBACK, "localhost") or (address is not None and address.is_loopback)
+
+
+def _address(host: str) -> "IPv4Address | IPv6Address | None":
+    # Imported here: few deployments say another address, and the module is not cheap.
+    import ipaddress
+
+    try:
+        return ipaddress.ip_address(bare(host))
+    except ValueError:
+        return None
 
 
 class Endpoint(Value):

@@ -1,5 +1,6 @@
 """Where everything stands: the pools of a deployment with their ports, GPUs and sockets."""
 
+import re
 from typing import Any, Final
 
 import attrs
@@ -10,14 +11,14 @@ from smgcfg.backends._base import Backend
 from smgcfg.compose import Slot
 from smgcfg.config import FIRST_WORKER_PORT, Deployment, Pool
 from smgcfg.derive import Shape, engine_filling
-from smgcfg.endpoint import Endpoint, Transport
+from smgcfg.endpoint import Endpoint, Transport, is_host
 from smgcfg.environment import Environment
 from smgcfg.errors import Finding, error, warning
 from smgcfg.filling import Choices, Derivations
 from smgcfg.gpus import GpuSlices, Overlap, Shortage, visible_gpus
 from smgcfg.origin import Derived
 from smgcfg.owned import in_pool, owned_findings
-from smgcfg.ports import HANDSHAKE, HIGHEST, Claim, PortBook
+from smgcfg.ports import HANDSHAKE, HIGHEST, WORKER, Claim, PortBook
 from smgcfg.schema import Path, dotted
 from smgcfg.worker import socket_path_finding
 
@@ -93,6 +94,10 @@ class Layout:
 
     def _shape(self, pool: Pool[Any], backend: Backend[Any]) -> Shape:
         path: Path = ("pools", pool.name)
+        if not is_host(pool.host):
+            message = f"expected an IP address or the name of a machine, got {pool.host!r}"
+            with_port = re.fullmatch(r"[^:]+:[0-9]+", pool.host)
+            self._error("SMG003", (*path, "host"), message, "the port is a key of its own" if with_port else "")
         transport: Transport = pool.transport or backend.transports[0]
         if pool.transport is None:
             where = (*path, "transport")
@@ -143,8 +148,9 @@ class Layout:
             for index in range(pool.replicas)
         ]
         too_long = socket_path_finding(endpoints[-1], dotted(RUN_DIR), "set launch.run_dir to a shorter path")
-        if too_long is not None and too_long not in self.findings:
-            self.findings.append(too_long)
+        if too_long is not None:
+            too_long = too_long.evolve(where=self.choices.where(RUN_DIR))
+            self.findings += [] if too_long in self.findings else [too_long]
         self._claim_for_workers(shape, endpoints)
         return tuple(
             Slot(name=f"{pool.name}-{index}", pool=pool.name, index=index, endpoint=endpoint, gpus=names)
@@ -193,7 +199,7 @@ class Layout:
         group = dotted(shape.path)
         for index, endpoint in enumerate(endpoints):
             name = f"{shape.pool.name}-{index}"
-            self.book.claim(endpoint.port, Claim(name, "worker", group, own_key, own_where))
+            self.book.claim(endpoint.port, Claim(name, WORKER, group, own_key, own_where))
             if endpoint.handshake is not None:
                 self.book.claim(endpoint.handshake, Claim(name, HANDSHAKE, group, own_key, own_where))
             for key, port in shape.backend.ports(shape.engine, endpoint).items():

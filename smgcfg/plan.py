@@ -138,7 +138,10 @@ def _gateway(layout: Layout) -> GatewayArgs:
     args = filling.result()
     claim(command.METRICS, command.gateway_ports(args)[command.METRICS])
     findings += filling.findings
-    findings += map(filling.placed, args.findings(deployment.gateway.release or deployment.gateway.version))
+    # What a setting that only the plan may set would break by its value is no second problem.
+    owned = command.OWNED.keys() & set_settings(deployment.gateway.args).keys()
+    found = args.findings(deployment.gateway.release or deployment.gateway.version)
+    findings += (filling.placed(finding) for finding in found if finding.key not in owned)
     closed = command.workers_key(args)
     if isinstance(closed, Finding):
         findings.append(filling.placed(closed))

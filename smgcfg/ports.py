@@ -9,6 +9,7 @@ from smgcfg.value import Value
 HIGHEST: Final = 65535
 
 HANDSHAKE: Final = "handshake"
+WORKER: Final = "worker"
 
 
 class Claim(Value):
@@ -57,7 +58,14 @@ class PortBook:
 
     def findings(self) -> list[Finding]:
         """Return what is wrong: ports out of range, and one finding for each two groups that clash."""
-        return [*self._findings, *(_clash(*clash) for clash in self._clashes.values())]
+        same = {(first, second) for first, use, second, other in self._clashes if use == other == WORKER}
+        clashes = [
+            clash
+            for (first, use, second, other), clash in self._clashes.items()
+            # Workers of one port derive the same ports from it: that is the same problem again.
+            if (first, second) not in same or not use == other != WORKER or clash[1].key != f"{first}.port"
+        ]
+        return [*self._findings, *(_clash(*clash) for clash in clashes)]
 
 
 def _clash(number: int, first: Claim, second: Claim, more: int) -> Finding:

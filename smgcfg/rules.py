@@ -67,12 +67,14 @@ class Rule(Value):
         broken: Whether a view breaks the rule.
         says: The rule, naming the flag of every key; `{s.key}` stands for a value the view has.
         warns: The program goes on, but not as the operator means it.
+        fits: For a rule about each item of its first key: whether an item keeps it, so that one that does not is shown.
     """
 
     keys: tuple[str, ...]
     broken: Callable[[Any], object]
     says: str
     warns: bool = False
+    fits: Callable[[Any], object] | None = None
 
 
 #: For `needs`: any value will do.
@@ -292,7 +294,15 @@ def _broken_rules(rules: Iterable[Rule], args: Args, view: View) -> Iterator[Fin
         if broken:
             key = next((key for key in rule.keys if getattr(args, key) is not None), rule.keys[0])
             report = warning if rule.warns else error
-            yield report("SMG014", key, rule.says.format(s=_Said(view)))
+            yield report("SMG014", key, rule.says.format(s=_Said(view)) + _misfit(rule, args))
+
+
+def _misfit(rule: Rule, args: Args) -> str:
+    """Return the item that breaks a rule about each, as the end of a message; empty where it can not be shown."""
+    spec = spec_of(type(args), rule.keys[0])
+    if rule.fits is None or spec.secret:
+        return ""
+    return next((f", got {shown(spec, item)}" for item in getattr(args, spec.key) or () if not rule.fits(item)), "")
 
 
 class _Said:

@@ -10,7 +10,7 @@ from smgcfg.args import Args, set_settings
 from smgcfg.backends import BACKENDS
 from smgcfg.backends._base import Backend
 from smgcfg.codec import words
-from smgcfg.endpoint import SOCKET_PATH_LIMIT, Endpoint, Transport
+from smgcfg.endpoint import SOCKET_PATH_LIMIT, Endpoint, Transport, is_host
 from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.flags import spec_of
 from smgcfg.line import Line, flags_line
@@ -175,6 +175,8 @@ def _endpoint(transport: Transport, host: str, port: int, run_dir: str | None) -
     findings = []
     if transport not in get_args(Transport):
         findings.append(error("SMG004", "transport", f"expected one of zmq, grpc; got {transport!r}"))
+    if not is_host(host):
+        findings.append(error("SMG003", "host", f"expected an IP address or the name of a machine, got {host!r}"))
     if not 1 <= port <= HIGHEST:
         findings.append(error("SMG020", "port", f"expected a port, 1 to {HIGHEST}; got {port}"))
     if transport != "zmq":

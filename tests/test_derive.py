@@ -216,6 +216,27 @@ def test_a_keyed_gateway_may_be_open() -> None:
     assert codes(gateway={"host": "0.0.0.0", "api_key": "k"}) == []
 
 
+@pytest.mark.parametrize("host", ["127.0.0.5", "::1", "[::1]"])
+def test_a_gateway_that_only_this_machine_reaches_is_not_open(host: str) -> None:
+    """Every loopback address is private, in brackets or not."""
+    assert codes(gateway={"host": host}) == []
+
+
+@pytest.mark.parametrize("host", ["", "localhost", "nope"])
+def test_what_is_no_address_is_reported_as_that_alone(host: str) -> None:
+    """An address that the gateway refuses opens nothing, so there is no warning about that."""
+    assert codes(gateway={"host": host}) == [("SMG014", "gateway.host")]
+
+
+def test_a_name_that_only_the_engine_would_know_is_reported() -> None:
+    """Over zmq the gateway alone knows the public name: one that is set in the engine is not lost in silence."""
+    engine = {"served_model_name": "chat"}
+    assert codes(pool(engine=engine)) == [("SMG025", "pools.chat.engine.served_model_name")]
+    assert codes(pool(engine=engine, transport="grpc")) == []
+    assert codes(pool(engine=engine, served_model_name=("chat",))) == []
+    assert codes(pool(engine=engine), gateway={"model_path": "chat"}) == []
+
+
 @given(st.data(), strategies.gateway_args(), strategies.tokenspeed_args())
 @settings(max_examples=200)
 def test_derivation_never_overrides(data: st.DataObject, gateway: GatewayArgs, engine: Any) -> None:

@@ -94,6 +94,27 @@ def test_workers_with_one_handshake_port_are_refused_and_named() -> None:
     assert str(number) in finding.message
 
 
+def test_workers_of_one_port_are_one_problem() -> None:
+    """What workers derive from a port that two of them have is not reported again; ports of their own are."""
+    assert codes(pool("a", replicas=3), pool("b", port=31001)) == [("SMG020", "pools.b.port")]
+    control = {"rl_control_port": 9000}
+    pools = (pool(name, port=50051, transport="grpc", engine=control) for name in ("a", "b"))
+    assert codes(*pools) == [("SMG020", "pools.b.port"), ("SMG020", "pools.b.engine.rl_control_port")]
+
+
+@pytest.mark.parametrize("transport", ["zmq", "grpc"])
+@pytest.mark.parametrize(
+    ("host", "right"),
+    [
+        *((host, True) for host in ("::1", "[::1]", "node-7.local", "10.0.0.1", "gpu_1")),
+        *((host, False) for host in ("[::1", "http://x", "10.0.0.1:80", "10.0.0", "a b", "-x", "256.1.1.1")),
+    ],
+)
+def test_a_host_is_an_address_or_a_name(host: str, right: bool, transport: Any) -> None:
+    """What a URL could not hold as a host is an error before anything starts."""
+    assert codes(pool(transport=transport, host=host)) == ([] if right else [("SMG003", "pools.chat.host")])
+
+
 def test_the_metrics_port_keeps_clear_of_every_other() -> None:
     """The derived metrics port follows from the gateway's, is nobody else's, and lies outside the handshake band."""
     assert flag(good(gateway={"port": 8080}).gateway.argv, "--prometheus-port") == "30080"

@@ -145,6 +145,11 @@ def test_owned_settings_are_refused_with_the_key_to_use() -> None:
     ]
 
 
+def test_an_owned_setting_is_one_problem() -> None:
+    """What the value of a setting would break that only the plan may set is not reported, too."""
+    assert codes(gateway={"worker_urls": ("10.0.0.1:8000",)}) == [("SMG008", "gateway.worker_urls")]
+
+
 def test_what_is_not_built_yet_is_refused() -> None:
     """Several nodes, and workers that only prefill or decode, are errors and no surprises."""
     assert ("SMG017", "pools.chat.engine.nnodes") in codes(pool(engine={"nnodes": 2}))

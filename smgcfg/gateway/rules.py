@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from smgcfg import rules
-from smgcfg.endpoint import LOOPBACK
+from smgcfg.endpoint import is_address
 from smgcfg.errors import Finding
 from smgcfg.gateway.args import GatewayArgs
 from smgcfg.gateway.versions import VERSIONS
@@ -28,20 +28,6 @@ _EVERYWHERE: Final = ("0.0.0.0", "::", "[::]")
 _MESH_TLS: Final = ("mesh_tls_ca_cert", "mesh_tls_cert", "mesh_tls_key")
 
 
-def _is_address(text: str) -> bool:
-    """Whether a text is an IP address, in brackets or not."""
-    if text in (LOOPBACK, *_EVERYWHERE):
-        return True
-    # Imported here: few deployments say another address, and the module is not cheap.
-    import ipaddress
-
-    try:
-        ipaddress.ip_address(text[1:-1] if text.startswith("[") and text.endswith("]") else text)
-    except ValueError:
-        return False
-    return True
-
-
 def _is_port(text: str) -> bool:
     return text.isascii() and text.isdecimal() and 0 < int(text) < 65536
 
@@ -54,7 +40,7 @@ def _is_collector(text: str) -> bool:
 
 def _is_peer(text: str) -> bool:
     host, _, port = text.rpartition(":")
-    return _is_port(port) and _is_address(host) and (":" not in host or host.startswith("["))
+    return _is_port(port) and is_address(host) and (":" not in host or host.startswith("["))
 
 
 def _has_role(entry: str) -> bool:
@@ -84,7 +70,7 @@ def _has_pairs_only(item: str) -> bool:
 
 def _every(key: str, holds: Callable[[Any], object], says: str, warns: bool = False) -> Rule:
     """Return the rule that every item of a list is of some form."""
-    return Rule((key,), lambda s: not all(map(holds, getattr(s, key) or ())), f"{flag_of(key)} {says}", warns)
+    return Rule((key,), lambda s: not all(map(holds, getattr(s, key) or ())), f"{flag_of(key)} {says}", warns, holds)
 
 
 def _together(*keys: str, when: Callable[[Any], object] = bool) -> tuple[Rule, ...]:
@@ -107,7 +93,7 @@ SHARED: Final = (
     # endpoint
     Rule(
         ("host",),
-        lambda s: s.host is not None and not _is_address(s.host),
+        lambda s: s.host is not None and not is_address(s.host),
         "--host must be an IP address, got {s.host!r}",
     ),
     Rule(
@@ -187,10 +173,11 @@ SHARED: Final = (
         ("mesh_peer_urls", "enable_mesh"),
         lambda s: s.enable_mesh and not all(map(_is_peer, s.mesh_peer_urls or ())),
         "--mesh-peer-urls must each be an IP address and a port with --enable-mesh",
+        fits=_is_peer,
     ),
     Rule(
         ("mesh_host", "mesh_advertise_host", "enable_mesh"),
-        lambda s: s.enable_mesh and not all(map(_is_address, filter(None, (s.mesh_host, s.mesh_advertise_host)))),
+        lambda s: s.enable_mesh and not all(map(is_address, filter(None, (s.mesh_host, s.mesh_advertise_host)))),
         "--mesh-host and --mesh-advertise-host must be IP addresses with --enable-mesh",
     ),
     # models
@@ -247,7 +234,7 @@ ONLY_1_13_0: Final = (
     ),
     Rule(
         ("prometheus_host",),
-        lambda s: s.prometheus_host is not None and not _is_address(s.prometheus_host),
+        lambda s: s.prometheus_host is not None and not is_address(s.prometheus_host),
         "--prometheus-host must be an IP address, got {s.prometheus_host!r}",
     ),
     # routing

@@ -94,6 +94,15 @@ def test_discovery_is_chosen_once() -> None:
     assert GatewayArgs(service_discovery=False, discovery_provider="kubernetes", selector=("a=b",)).findings() == []
 
 
+def test_the_item_that_breaks_a_rule_is_shown() -> None:
+    """Of a list, the first item that is wrong stands in the message."""
+    args = GatewayArgs(model_alias=("a=b", "c"), enable_mesh=True, mesh_host="10.0.0.1", mesh_peer_urls=("10.0.0.2",))
+    assert [finding.message for finding in args.findings()] == [
+        "--mesh-peer-urls must each be an IP address and a port with --enable-mesh, got '10.0.0.2'",
+        "--model-alias must each be two different names, alias=name, got 'c'",
+    ]
+
+
 def test_no_secret_is_printed() -> None:
     """What is wrong with a credential is said without it."""
     line = "--tenant-api-key hunter2 --tenant-api-key a:hunter2 --api-key hunter2 --control-plane-api-keys hunter2"
