@@ -36,10 +36,13 @@ HEAVY = {
 #: Rooms of smgcfg that other commands live in, and modules that only reports and Python callers need.
 ELSEWHERE = (
     "smgcfg.argv",
+    "smgcfg.checks",
     "smgcfg.conversion",
+    "smgcfg.explain",
     "smgcfg.importing",
     "smgcfg.installed",
     "smgcfg.launch",
+    "smgcfg.reading",
     "smgcfg.snapshots",
     "smgcfg.standin",
     "smgcfg.suggest",

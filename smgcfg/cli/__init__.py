@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "plan": "show what a deployment would start, and start nothing",
     "check": "find everything that is wrong with a deployment before anything starts",
+    "explain": "say where a value comes from, and what becomes of it",
     "serve": "start a deployment and watch it until it is told to stop",
     "verify": "ask a running gateway whether it keeps what its API promises",
     "watch": "verify a running gateway again and again, for an alert to be set on",

@@ -148,3 +148,16 @@ def test_an_example_has_nothing_to_say_against(name: str, capsys: pytest.Capture
     """The examples of the project pass their own check, but for the model that is not on this machine."""
     path = Path(__file__).parents[2] / "examples" / name
     assert main(["check", str(path), "--ignore", "SMG055,SMG062,SMG064"]) == 0, capsys.readouterr().out
+
+
+def test_the_readme_shows_what_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report in the README is that of the file above it."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    head, _, behind = readme.partition("```\n$ smgcfg check deploy.toml\n")
+    (tmp_path / "deploy.toml").write_text(head.rpartition("```toml\n")[2].partition("```")[0])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert main(["check", "deploy.toml"]) == 2
+    assert capsys.readouterr().out == behind.partition("```")[0]
