@@ -213,7 +213,7 @@ def document(planned: Planned | None, findings: Iterable[Finding], *, show_secre
                 }
             )
         gateway = {**_process(plan.gateway, show_secrets), "url": plan.url}
-    found = list(map(_finding, dict.fromkeys(findings)))
+    found = list(map(finding_data, dict.fromkeys(findings)))
     return {"workers": workers, "gateway": gateway, "findings": found, "redacted": not show_secrets}
 
 
@@ -229,7 +229,8 @@ def _process(process: ProcessSpec, show_secrets: bool) -> dict[str, Any]:
     return {"argv": list(shown.argv), "env": dict(shown.env)}
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_data(finding: Finding) -> dict[str, Any]:
+    """Return a finding as every command's `--json` has it."""
     return {
         "code": finding.code,
         "severity": finding.severity,
