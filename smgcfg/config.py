@@ -130,6 +130,9 @@ class Launch(_Table):
     verify: Literal["off", "warn", "require"] | None = flag(
         "what a promise that is broken before the launch is ready leads to; require with stand-ins, else warn"
     )
+    log_dir: str | None = flag("a directory for log files, one for each process", reads="nonempty")
+    log_max_bytes: int = flag("the size at which a log file is put aside", default=64 << 20, bounds=(1 << 16, None))
+    log_backups: int = flag("how many files of a process are kept that were put aside", default=3, bounds=(0, 1000))
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

@@ -39,6 +39,14 @@ class Environment(Value):
 
         It does not change from one launch to the next, so neither do the ports that follow from it.
         """
-        places = (self.xdg_runtime_dir, self.tmpdir, "/tmp")
-        base = next(place for place in places if place and place.startswith("/"))
-        return f"{base.rstrip('/')}/smgcfg-{self.uid}/{name}"
+        return self.run_dirs(name)[0]
+
+    def run_dirs(self, name: str) -> list[str]:
+        """Return every directory that `run_dir` may return for this user, that of this environment first.
+
+        A launch that was started elsewhere, as by a service manager, has another environment than the shell of whoever
+        looks for it.
+        """
+        bases = (self.xdg_runtime_dir, self.tmpdir, "/tmp", f"/run/user/{self.uid}")
+        usable = dict.fromkeys(base.rstrip("/") for base in bases if base and base.startswith("/"))
+        return [f"{base}/smgcfg-{self.uid}/{name}" for base in usable]

@@ -107,7 +107,12 @@ def _made(layout: Layout, gateway: GatewayArgs) -> Plan | None:
             for shape, slots, words in zip(layout.shapes, layout.places, around, strict=True)
             for worker in worker_processes(shape, slots, words, python)
         ),
-        settings=LaunchSettings(grace=deployment.launch.grace),
+        settings=LaunchSettings(
+            grace=deployment.launch.grace,
+            log_dir=deployment.launch.log_dir,
+            log_max_bytes=deployment.launch.log_max_bytes,
+            log_backups=deployment.launch.log_backups,
+        ),
         api_key=key,
     )
 

@@ -127,9 +127,15 @@ class LaunchSettings(Value):
 
     Attributes:
         grace: Seconds a process has between being asked to stop and being killed.
+        log_dir: The directory of the log files, one for each process, or None for no files.
+        log_max_bytes: The size at which a log file is put aside.
+        log_backups: How many log files of a process are kept that were put aside.
     """
 
     grace: float = 30.0
+    log_dir: str | None = None
+    log_max_bytes: int = 64 << 20
+    log_backups: int = 3
 
 
 class Plan(Value):

@@ -12,6 +12,10 @@ COMMANDS = {
     "check": "find everything that is wrong with a deployment before anything starts",
     "explain": "say where a value comes from, and what becomes of it",
     "serve": "start a deployment and watch it until it is told to stop",
+    "status": "show how the launches of this machine are",
+    "logs": "show what a running launch printed lately, or before a process died",
+    "restart": "replace one process of a running launch",
+    "stop": "stop a running launch, and wait until it has",
     "verify": "ask a running gateway whether it keeps what its API promises",
     "watch": "verify a running gateway again and again, for an alert to be set on",
     "diff": "say which processes a change restarts, and why",
@@ -20,7 +24,7 @@ COMMANDS = {
 }
 
 #: The commands that go on until they are told to stop.
-LASTING = ("serve", "watch")
+LASTING = ("serve", "logs", "watch")
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:

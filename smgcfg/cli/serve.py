@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from smgcfg.cli.parser import Parser
 from smgcfg.cli.report import count, lines
@@ -39,8 +39,11 @@ def run(argv: Sequence[str]) -> int:
     parser = Parser("serve", "Start a deployment, watch it until it is told to stop, stop it cleanly.", _USAGE)
     add_source_options(parser)
     parser.add_argument("--verify", action="store_true", help="do not go ready unless every promise is kept")
+    parser.add_argument("--log-format", metavar="FORMAT", default="text", help="text, or json: an object in each line")
     words = take_apart(parser, argv)
     options = words.options
+    if options.log_format not in ("text", "json"):
+        parser.error(f"--log-format: expected text or json, got {options.log_format!r}")
     if options.stand_in:
         _check_extra()
     reviewed = review(words, argv, host=True, secrets=True)
@@ -55,7 +58,18 @@ def run(argv: Sequence[str]) -> int:
         _write_model(reviewed.environment)
     from smgcfg.launch.run import serve
 
-    return serve(planned.plan, check=_check(planned, planned.plan, stand_in=options.stand_in, verify=options.verify))
+    check = _check(planned, planned.plan, stand_in=options.stand_in, verify=options.verify)
+    return serve(
+        planned.plan, check=check, log_format=options.log_format, access=_access(planned, planned.plan), reap=True
+    )
+
+
+def _access(planned: Planned, plan: Plan) -> dict[str, Any]:
+    """Return what `smgcfg verify NAME` has to know of the launch."""
+    from smgcfg.verify.access import to_access
+    from smgcfg.verify.promises import promises_of, target_of
+
+    return to_access(target_of(planned, plan), promises_of(planned))
 
 
 def _check(planned: Planned, plan: Plan, *, stand_in: bool, verify: bool) -> "LaunchCheck | None":

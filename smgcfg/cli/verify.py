@@ -148,17 +148,31 @@ def read_target(parser: Parser, argv: Sequence[str]) -> tuple[Asked, SimpleNames
     return Asked(_with_options(parser, target, options), required, _limits(options), promises), options
 
 
-def launch_named(name: str) -> tuple[Target, Promises]:
+def launch_named(name: str) -> tuple[Target, Promises | None]:
     """Return where a running launch answers and what it promises: the one place that knows launches by name.
 
     Args:
         name: The deployment's name.
 
+    Returns:
+        The gateway, and what is promised; None for a launch from Python, which promises nothing.
+
     Raises:
         ConfigError: No running launch of that name is known.
+        SmgcfgError: It does not answer.
     """
-    message = f"no file of that name, and no running launch is known as {name!r}"
-    raise ConfigError([error("SMG041", "TARGET", message, hint="name its deployment file or its URL")])
+    from smgcfg.environment import Environment
+    from smgcfg.launch.running import NoSuchLaunch, access, find
+    from smgcfg.verify.access import from_access
+
+    try:
+        running = find(name, Environment.current())
+    except NoSuchLaunch:
+        message = f"no file of that name, and no running launch is known as {name!r}"
+        finding = error("SMG041", "TARGET", message, hint="name its deployment file or its URL")
+        raise ConfigError([finding]) from None
+    running.must_be_alive()
+    return from_access(access(running))
 
 
 def _target_at(parser: Parser, url: str) -> Target:

@@ -47,6 +47,10 @@ class Progress:
         """Say that the launch begins."""
         self._out.line(self._wording.begin())
 
+    def note(self, text: str) -> None:
+        """Say something about the launch as a whole."""
+        self._out.line(text)
+
     def tell(self, events: Iterable[Event]) -> None:
         """Say what happened."""
         for event in events:

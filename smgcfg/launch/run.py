@@ -4,21 +4,29 @@ import os
 import selectors
 import sys
 import time
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from typing import Any, Literal, TextIO
 
 from smgcfg.errors import ConfigError, error, errors_in
 from smgcfg.launch.console import Console
 from smgcfg.launch.effects import Check
 from smgcfg.launch.events import Event
 from smgcfg.launch.host import host_findings
+from smgcfg.launch.json_lines import JsonLines
+from smgcfg.launch.notify import Notifier
+from smgcfg.launch.outside import Outside
 from smgcfg.launch.probe import HttpProber
 from smgcfg.launch.progress import Progress
+from smgcfg.launch.reaping import reap_all_but
 from smgcfg.launch.run_dir import RunDir
 from smgcfg.launch.signals import signals_to
 from smgcfg.launch.spawn import GuardedSpawner
 from smgcfg.launch.supervisor import Supervisor
 from smgcfg.process import Plan
+
+#: How a launch is shown: lines for people, or a JSON object in each.
+LogFormat = Literal["text", "json"]
 
 
 class MonotonicClock:
@@ -38,6 +46,8 @@ class Session:
         err: Where the processes' standard error goes.
         watch: Called with what happened, after it was said.
         check: Takes a last look before the launch is ready, or None.
+        log_format: Lines for people, or a JSON object in each, which then all go to `out`.
+        outside: What `Outside` takes beyond the launch itself.
     """
 
     def __init__(
@@ -47,6 +57,9 @@ class Session:
         err: TextIO,
         watch: Callable[[list[Event]], None] = lambda _: None,
         check: Check | None = None,
+        *,
+        log_format: LogFormat = "text",
+        **outside: Any,
     ) -> None:
         self.selector = selectors.DefaultSelector()
         self._watch = watch
@@ -56,29 +69,43 @@ class Session:
         self._err = self._out if err is out or one_terminal else Console(err, self.selector)
         self._spawner = GuardedSpawner(self.selector, self._take_line, grace=plan.settings.grace)
         self._prober = HttpProber(plan.url, plan.api_key, self.selector)
-        self._progress = Progress(plan, self._out, self._err, self._spawner.last_line)
+        self._progress: Progress | JsonLines
+        if log_format == "json":
+            self._progress = JsonLines(plan, self._out)
+        else:
+            self._progress = Progress(plan, self._out, self._err, self._spawner.last_line)
         self.supervisor = Supervisor(plan, clock=self._clock, spawner=self._spawner, prober=self._prober, check=check)
+        self._outside = Outside(
+            plan, self.supervisor, self.selector, self._spawner.last_lines, self._progress.note, **outside
+        )
 
     def run(self) -> int:
         """Run the launch until it has stopped, and return its exit code; nothing of it is left then."""
         self._progress.begin()
+        self._outside.open()
         try:
             while (exit_code := self._turn()) is None:
                 pass
         finally:
             self._prober.close()
             self._spawner.close()
+            self._outside.close()
         return exit_code
+
+    def reap(self) -> None:
+        """Collect the processes that were left to this one and have ended; its own children are the spawner's."""
+        reap_all_but(self._spawner.guards)
 
     def _turn(self) -> int | None:
         """Do what is to be done now, and wait until there is more; return the exit code once it has stopped."""
         told = self.supervisor.step()
         self._progress.tell(told)
+        next_turn = self._outside.turn(told)
         self._watch(told)
         next_tick = self._progress.tick(self.supervisor, self._clock.now())
         if self.supervisor.phase == "stopped":
             return self.supervisor.exit_code
-        wake_at = min(self.supervisor.wake_at, self._prober.wake_at, next_tick)
+        wake_at = min(self.supervisor.wake_at, self._prober.wake_at, next_tick, next_turn)
         patience = None if wake_at == float("inf") else max(0.0, wake_at - self._clock.now())
         for key, mask in self.selector.select(patience):
             # A call may have closed what a later event of the same round is about.
@@ -88,6 +115,7 @@ class Session:
 
     def _take_line(self, name: str, stream: str, text: str) -> None:
         self._progress.output(name, stream, text)
+        self._outside.line(name, stream, text)
 
     def __enter__(self) -> "Session":
         return self
@@ -119,7 +147,16 @@ def check_host(plan: Plan) -> None:
         raise ConfigError(findings)
 
 
-def serve(plan: Plan, *, out: TextIO | None = None, err: TextIO | None = None, check: Check | None = None) -> int:
+def serve(
+    plan: Plan,
+    *,
+    out: TextIO | None = None,
+    err: TextIO | None = None,
+    check: Check | None = None,
+    log_format: LogFormat = "text",
+    access: Mapping[str, Any] | None = None,
+    reap: bool = False,
+) -> int:
     """Launch a plan and stay with it until it has stopped; for the main thread, whose signals it takes meanwhile.
 
     Args:
@@ -127,10 +164,13 @@ def serve(plan: Plan, *, out: TextIO | None = None, err: TextIO | None = None, c
         out: Where lines go; standard output by default.
         err: Where the processes' standard error goes; standard error by default.
         check: Takes a last look before the launch is ready, or None.
+        log_format: Lines for people, or a JSON object in each, which then all go to `out`.
+        access: What other commands may ask for over the control socket, as JSON has it.
+        reap: Collect processes that were left to this one, as PID 1 has to: for a process with no other children.
 
     Returns:
-        The exit code: 128 plus the number of the signal that stopped it, or on a failure that of the process that
-        failed (128 plus a signal's number, 1 where there is none).
+        The exit code: 0 when it was stopped through its control socket, 128 plus the number of the signal that stopped
+        it, or on a failure that of the process that failed (128 plus a signal's number, 1 where there is none).
 
     Raises:
         ConfigError: The machine is not fit for the plan; nothing was started.
@@ -138,8 +178,18 @@ def serve(plan: Plan, *, out: TextIO | None = None, err: TextIO | None = None, c
     _open_standard_streams()
     check_host(plan)
     with (
-        Session(plan, out or _standard(sys.stdout, 1), err or _standard(sys.stderr, 2), check=check) as session,
-        signals_to(session.supervisor.interrupt, session.selector),
+        closing(Notifier(os.environ)) as notifier,
+        Session(
+            plan,
+            out or _standard(sys.stdout, 1),
+            err or _standard(sys.stderr, 2),
+            check=check,
+            log_format=log_format,
+            notifier=notifier,
+            access=access,
+            keep_failure=True,
+        ) as session,
+        signals_to(session.supervisor.interrupt, session.selector, session.reap if reap else None),
         RunDir(plan),
     ):
         return session.run()

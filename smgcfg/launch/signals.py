@@ -13,7 +13,9 @@ STOPPING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
 @contextmanager
-def signals_to(take: Callable[[int], None], selector: selectors.BaseSelector) -> Iterator[None]:
+def signals_to(
+    take: Callable[[int], None], selector: selectors.BaseSelector, reap: Callable[[], None] | None = None
+) -> Iterator[None]:
     """Have the stopping signals call `take` from the selector's loop, for as long as the context lasts.
 
     A SIGHUP that is ignored already, as under `nohup`, stays ignored. For the main thread only.
@@ -21,6 +23,7 @@ def signals_to(take: Callable[[int], None], selector: selectors.BaseSelector) ->
     Args:
         take: Takes a signal's number.
         selector: The loop's selector.
+        reap: Called when a child ended, or None.
     """
     reader, writer = socket.socketpair()
     reader.setblocking(False)
@@ -30,8 +33,12 @@ def signals_to(take: Callable[[int], None], selector: selectors.BaseSelector) ->
         for signum in reader.recv(4096):
             if signum in STOPPING:
                 take(signum)
+            elif signum == signal.SIGCHLD and reap is not None:
+                reap()
 
     taken = [signum for signum in STOPPING if signum != signal.SIGHUP or signal.getsignal(signum) != signal.SIG_IGN]
+    if reap is not None:
+        taken.append(signal.SIGCHLD)
     before_fd = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     before = {signum: signal.signal(signum, lambda *_: None) for signum in taken}
     selector.register(reader, selectors.EVENT_READ, read)

@@ -74,6 +74,15 @@ class GuardedSpawner:
         """Return the last thing a running process said, finished line or not."""
         return self._guarded[name].log.last_line if name in self._guarded else ""
 
+    def last_lines(self, name: str) -> tuple[str, ...]:
+        """Return the last lines of a running process, oldest first."""
+        return self._guarded[name].log.last_lines if name in self._guarded else ()
+
+    @property
+    def guards(self) -> set[int]:
+        """The process ids of the guards, which nobody else may wait for."""
+        return {guarded.guard_pid for guarded in self._guarded.values()}
+
     def close(self) -> None:
         """Let go of every guard that is left, and give it the time to stop its process by itself."""
         left, self._guarded = self._guarded, {}
@@ -139,6 +148,11 @@ class _Guarded:
             self._socket.sendall(len(frame).to_bytes(4, "big") + frame)
         self._socket.setblocking(False)
         self._selector.register(self._socket, selectors.EVENT_READ, lambda _: self._hear())
+
+    @property
+    def guard_pid(self) -> int:
+        """The guard's process id."""
+        return self._guard.pid
 
     def order(self, letter: bytes) -> None:
         """Send the guard an order; one that is gone needs none."""

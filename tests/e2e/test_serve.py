@@ -132,7 +132,8 @@ def test_run_dir_of_the_operator(place: Place) -> None:
     run_dir = place.ports.run_dir(place.home / f"run-{number}" for number in itertools.count())
     with serving(place, place.base, "--stand-in", "--set", f"launch.run_dir={run_dir}") as serve:
         assert answers(serve.ready())
-        assert place.sockets == [f"engine-{place.ports.worker}-{way}.sock" for way in ("in", "out")]
+        engines = [f"engine-{place.ports.worker}-{way}.sock" for way in ("in", "out")]
+        assert place.sockets == ["control.sock", *engines]
         assert {path.parent for path in place.home.rglob("*.sock")} == {run_dir}
         assert stat.S_IMODE(run_dir.stat().st_mode) == 0o700
         assert serve.stop() == 143

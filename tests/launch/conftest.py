@@ -4,8 +4,10 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from launch.operating import Home
 from launch.plans import Marked
 
 
@@ -19,3 +21,9 @@ def marked() -> Iterator[Marked]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     assert left == []
+
+
+@pytest.fixture
+def home(tmp_path: Path, marked: Marked, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A runtime directory of its own for one launch."""
+    return Home(tmp_path, marked, monkeypatch)

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from launch.plans import MARK, Marked, until
 
@@ -20,7 +21,8 @@ import pickle, sys
 from smgcfg.errors import ConfigError
 from smgcfg.launch.run import serve
 try:
-    sys.exit(serve(pickle.load(open(sys.argv[1], "rb"))))
+    plan, options = pickle.load(open(sys.argv[1], "rb"))
+    sys.exit(serve(plan, **options))
 except ConfigError as error:
     print(error, file=sys.stderr)
     sys.exit(error.exit_code)
@@ -77,24 +79,38 @@ class Launcher:
             self.lines.append((time.monotonic(), line.rstrip("\n")))
 
 
-def command(plan: Plan, marked: Marked, tmp_path: Path) -> tuple[list[str], dict[str, str]]:
+def command(plan: Plan, marked: Marked, tmp_path: Path, **options: Any) -> tuple[list[str], dict[str, str]]:
     """Return the command of a launcher that serves a plan, and its environment."""
     path = tmp_path / f"{time.monotonic_ns()}.plan"
-    path.write_bytes(pickle.dumps(plan))
+    path.write_bytes(pickle.dumps((plan, options)))
     env = {**os.environ, MARK: marked.token, "PYTHONPATH": os.pathsep.join(sys.path)}
     return [sys.executable, "-c", SERVE, str(path)], env
 
 
-def popen(plan: Plan, marked: Marked, tmp_path: Path, out: int) -> subprocess.Popen[str]:
-    """Start a launcher that serves a plan, its output and errors going to one place."""
-    argv, env = command(plan, marked, tmp_path)
+def popen(
+    plan: Plan, marked: Marked, tmp_path: Path, out: int, before: Sequence[str] = (), **options: Any
+) -> subprocess.Popen[str]:
+    """Start a launcher that serves a plan, its output and errors going to one place.
+
+    Args:
+        plan: The plan.
+        marked: What its processes are marked with.
+        tmp_path: Where to put the plan.
+        out: Where its output goes.
+        before: Words in front of its command.
+        options: Further arguments of `serve`.
+    """
+    argv, env = command(plan, marked, tmp_path, **options)
+    argv = [*before, *argv]
     return subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT, text=True, env=env)
 
 
 @contextmanager
-def launcher_of(plan: Plan, marked: Marked, tmp_path: Path) -> Iterator[Launcher]:
+def launcher_of(
+    plan: Plan, marked: Marked, tmp_path: Path, before: Sequence[str] = (), **options: Any
+) -> Iterator[Launcher]:
     """A launcher that serves a plan, and is killed if it is there when the context is left."""
-    with popen(plan, marked, tmp_path, subprocess.PIPE) as process:
+    with popen(plan, marked, tmp_path, subprocess.PIPE, before, **options) as process:
         launcher = Launcher(process)
         try:
             yield launcher

@@ -1,0 +1,88 @@
+"""The state file of a launch: how it is, for whoever asks while its launcher lives, and for afterwards.
+
+`state.json` in the run directory, readable by its owner alone, replaced as a whole at every change. It holds no secret.
+One JSON object; times are seconds since 1970, starts are clock ticks as `alive.start_of` returns them:
+
+    format      1; another number for anything that a reader of this one would misread
+    name, run_dir, url, model
+    launcher    {pid, started}
+    phase       "starting", "up", "stopping", "stopped"
+    began       when the launch began
+    written     when the file was written
+    reason      why it is being stopped: "SIGTERM", "asked", a process's name; null before
+    exit_code   what the launcher exits with; null before it has stopped
+    processes   one object for each, the gateway first:
+        name, role ("gateway", "worker"), url, gpus (list of text)
+        seen_by     who says that it is ready: "gateway" or "http"
+        state       "starting", "ready", "restarting", "stopping", "down"
+        since       when it came into that state
+        pid         null while it has none
+        started     the start of that pid
+        restarts    how often it was started again
+        last_exit   null, or {how: "SIGKILL", status, at, asked: whether it was told to, lines: its last ones}
+        last_lines  the last lines it had printed when the file was written
+"""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any, Final
+
+NAME: Final = "state.json"
+
+FORMAT: Final = 1
+
+#: No state file of ours is larger, in bytes: some lines of a bounded length for each process.
+_LIMIT: Final = 64 << 20
+
+
+class StateFile:
+    """The state file of a launch, written by its launcher.
+
+    Args:
+        run_dir: The run directory.
+    """
+
+    def __init__(self, run_dir: str) -> None:
+        self._path = Path(run_dir, NAME)
+
+    def write(self, data: dict[str, Any]) -> None:
+        """Replace the file.
+
+        Args:
+            data: What the module's text describes.
+
+        Raises:
+            OSError: It can not be written.
+        """
+        import json
+
+        fresh = self._path.with_suffix(".new")
+        with contextlib.suppress(FileNotFoundError):
+            fresh.unlink()
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
+            json.dump(data, file, separators=(",", ":"))
+        fresh.replace(self._path)
+
+    def remove(self) -> None:
+        """Remove the file."""
+        for path in (self._path.with_suffix(".new"), self._path):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def read_state(run_dir: str) -> dict[str, Any] | None:
+    """Return what the state file in a run directory says, or None when there is none that can be read.
+
+    Args:
+        run_dir: The run directory.
+    """
+    import json
+
+    try:
+        fd = os.open(Path(run_dir, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(fd, encoding="utf-8") as file:
+            data = json.loads(file.read(_LIMIT))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) and data.get("format") == FORMAT else None
