@@ -6,7 +6,7 @@ what JSON holds.
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 from smgcfg.args import Args, check_setting, set_settings
 from smgcfg.codec import Refused
@@ -14,7 +14,9 @@ from smgcfg.config import Deployment, Gateway, Launch, Pairs, Pool
 from smgcfg.errors import ConfigError, Finding, error
 from smgcfg.flags import keys_of, spec_of
 from smgcfg.json_value import Json
+from smgcfg.origin import Derived, FromArgv, FromCall, FromDefault, FromFile, Origin
 from smgcfg.reference import HINT, Reference, plain, reference_in
+from smgcfg.value import Value
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -31,6 +33,15 @@ def converter() -> "Converter":
     from cattrs import Converter
 
     made = Converter(forbid_extra_keys=True, detailed_validation=False, omit_if_default=False)
+    made.register_unstructure_hook_func(_is_value, lambda value: _value_data(value, made))
+    made.register_structure_hook_func(_is_value, lambda data, cls: _value(data, cls, made))
+    made.register_unstructure_hook_func(_is_origin, lambda origin: _origin_data(origin, made))
+    made.register_structure_hook_func(_is_origin, lambda data, _: _origin(data, made))
+    # Frames on the wire are ASCII; JSON has no bytes.
+    made.register_unstructure_hook(bytes, lambda data: data.decode("latin-1"))
+    made.register_structure_hook(bytes, lambda data, _: _text(data).encode("latin-1"))
+    for plain_type in (str, int, float, bool):
+        made.register_structure_hook(plain_type, _exactly)
     made.register_unstructure_hook(Json, lambda value: value.value)
     made.register_structure_hook(Json, lambda data, _: _json(data))
     made.register_unstructure_hook_func(lambda cls: _is(cls, Args), _args_data)
@@ -41,6 +52,65 @@ def converter() -> "Converter":
     made.register_unstructure_hook(Deployment, _deployment_data)
     made.register_structure_hook(Deployment, lambda data, _: _deployment(data))
     return made
+
+
+#: Per kind of origin the word that tells it from the others.
+_ORIGINS: Final = {"default": FromDefault, "file": FromFile, "argument": FromArgv, "caller": FromCall, "rule": Derived}
+
+
+def _is_value(cls: Any) -> bool:
+    return _is(cls, Value) and not _is_origin(cls)
+
+
+def _is_origin(cls: Any) -> bool:
+    return cls in (Origin, Origin | None) or cls in _ORIGINS.values()
+
+
+def _value_data(value: Value, made: "Converter") -> dict[str, Any]:
+    return {name: made.unstructure(getattr(value, name)) for name in get_type_hints(type(value)) if name[0] != "_"}
+
+
+def _value(data: Any, cls: type[Any], made: "Converter") -> Any:
+    """Make a small value of a mapping; every key must be an attribute, and every attribute without a default a key."""
+    given = _mapping(data, cls.__name__)
+    hints = {name: hint for name, hint in get_type_hints(cls).items() if name[0] != "_"}
+    findings = [error("SMG002", f"{cls.__name__}.{key}", "no such key") for key in given.keys() - hints.keys()]
+    missing = [name for name in hints if name not in given and not hasattr(cls, name)]
+    findings += [error("SMG007", f"{cls.__name__}.{name}", "a required key is missing") for name in missing]
+    if findings:
+        raise ConfigError(sorted(findings, key=str))
+    return cls(**{name: made.structure(value, hints[name]) for name, value in given.items()})
+
+
+def _origin_data(origin: Origin, made: "Converter") -> dict[str, Any]:
+    kind = next(kind for kind, cls in _ORIGINS.items() if type(origin) is cls)
+    if isinstance(origin, FromFile):
+        return {"kind": kind, "path": origin.path, "line": origin.line}
+    return {"kind": kind, **_value_data(origin, made)}
+
+
+def _origin(data: Any, made: "Converter") -> Any:
+    if data is None:
+        return None
+    given = dict(_mapping(data, "an origin"))
+    kind = given.pop("kind", None)
+    if kind not in _ORIGINS:
+        raise ConfigError([error("SMG004", "kind", f"expected one of {', '.join(_ORIGINS)}; got {kind!r}")])
+    if kind != "file":
+        return _value(given, _ORIGINS[kind], made)
+    line = given.get("line")
+    return FromFile(_text(given.get("path")), line if line is None else _exactly(line, int))
+
+
+def _exactly(data: Any, cls: type[Any]) -> Any:
+    if type(data) is cls or (cls is float and type(data) is int):
+        return data
+    raise ConfigError([error("SMG003", "", f"expected {cls.__name__}, got {data!r}")])
+
+
+def _text(data: Any) -> str:
+    text: str = _exactly(data, str)
+    return text
 
 
 def _is(cls: Any, base: type) -> bool:

@@ -1,0 +1,73 @@
+"""The public converter: every type of smgcfg to plain data and back, strictly."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from smgcfg import ConfigError, Deployment, Environment, Finding, GatewayArgs, Plan, TokenspeedArgs, converter, plan
+from smgcfg.origin import Derived, FromArgv, FromCall, FromDefault, FromFile
+from smgcfg.testing import strategies
+
+MACHINE = Environment(uid=1, python="/usr/bin/python3", tmpdir="/tmp")
+
+
+def there_and_back(value: Any, cls: Any) -> Any:
+    """Return a value after a trip through JSON text."""
+    return converter().structure(json.loads(json.dumps(converter().unstructure(value))), cls)
+
+
+@settings(max_examples=100)
+@given(made=strategies.tokenspeed_args(None, extra=True))
+def test_engine_args_survive_json(made: TokenspeedArgs) -> None:
+    """Engine settings are read back from JSON, a default that was taken away included."""
+    assert there_and_back(made, TokenspeedArgs) == made
+
+
+@settings(max_examples=100)
+@given(made=strategies.gateway_args(None, extra=True))
+def test_gateway_args_survive_json(made: GatewayArgs) -> None:
+    """Gateway settings are read back from JSON."""
+    assert there_and_back(made, GatewayArgs) == made
+
+
+@settings(max_examples=50)
+@given(deployment=strategies.deployments())
+def test_deployments_and_plans_survive_json(deployment: Deployment) -> None:
+    """A deployment and the plan for it are read back from JSON."""
+    assert there_and_back(deployment, Deployment) == deployment
+    made = plan(deployment, MACHINE).plan
+    assert made is not None
+    assert there_and_back(made, Plan) == made
+
+
+@pytest.mark.parametrize(
+    "where",
+    [None, FromDefault(), FromFile("a.toml", 3), FromFile("a"), FromArgv(2, "--x"), FromCall(), Derived("r", ("k",))],
+)
+def test_findings_survive_json(where: Any) -> None:
+    """A finding keeps its place, whatever kind of place it is."""
+    finding = Finding("SMG002", "error", "k", "no such key", where, "hint")
+    assert there_and_back(finding, Finding) == finding
+
+
+@pytest.mark.parametrize(
+    ("data", "cls", "code"),
+    [
+        ({"max_num_seqs": "4"}, TokenspeedArgs, "SMG003"),
+        ({"max_num_seqz": 4}, TokenspeedArgs, "SMG002"),
+        ([], TokenspeedArgs, "SMG003"),
+        ({"code": "SMG002"}, Finding, "SMG007"),
+        ({"code": 1, "severity": "error", "key": "", "message": ""}, Finding, "SMG003"),
+        ({"code": "", "severity": "error", "key": "", "message": "", "more": 1}, Finding, "SMG002"),
+        ({"name": "x"}, Deployment, "SMG007"),
+        ({"name": "x", "pools": [], "more": 1}, Deployment, "SMG002"),
+        ({"name": "x", "pools": [{"name": "a", "backend": "none"}]}, Deployment, "SMG004"),
+    ],
+)
+def test_structuring_is_strict(data: Any, cls: Any, code: str) -> None:
+    """What a type does not take is refused with a finding, never dropped or converted."""
+    with pytest.raises(ConfigError) as raised:
+        converter().structure(data, cls)
+    assert code in [finding.code for finding in raised.value.findings]
