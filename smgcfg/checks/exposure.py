@@ -28,7 +28,7 @@ def unfit_address(subject: Subject) -> Iterator[Finding]:
 def _of_pool(subject: Subject, shape: Shape) -> Iterator[Finding]:
     host, path = bare(shape.pool.host), (*shape.path, "host")
     if shape.transport == "zmq":
-        if subject.planned.origin(path) is not None or host != "127.0.0.1":
+        if host != LOOPBACK:
             message = f"{host!r} is not used: over zmq a worker listens nowhere, it calls the gateway on this machine"
             yield subject.finding("warning", "SMG057", path, message, "leave it out")
         return

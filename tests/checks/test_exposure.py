@@ -10,7 +10,7 @@ CONTROL = '[pools.a.engine]\nrl_control_port = 7000\nrl_control_host = "0.0.0.0"
     ("text", "expected"),
     [
         (POOL + 'host = "10.0.0.1"\n', ["warning SMG057 pools.a.host d.toml:4"]),
-        (POOL + 'host = "127.0.0.1"\n', ["warning SMG057 pools.a.host d.toml:4"]),
+        (POOL + 'host = "127.0.0.1"\n', []),
         (GRPC + 'host = "127.0.0.1"\n', []),
         (GRPC + 'host = "::1"\n', []),
         (GRPC + 'host = "[::1]"\n', []),
