@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, ClassVar, Final, NoReturn
+from typing import Any, ClassVar, Final
 
 import attrs
 
 from smgcfg.codec import Refused, check, words
 from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.flags import FlagSpec, find_key, keys_of, known_keys, spec_of, spelling_table
+from smgcfg.groups import Settings, gathered
 from smgcfg.origin import FromCall, Origin
 from smgcfg.overlay import UNSET, Layer
 from smgcfg.reference import Reference, references_in
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from smgcfg.snapshots import Snapshot
 
 _GETTERS: Final[dict[type, tuple[tuple[str, ...], Any]]] = {}
-_DEFAULTS: Final[dict[type, dict[str, Any]]] = {}
 
 
 def _settings(args: Any) -> Iterable[tuple[str, Any]]:
@@ -34,30 +34,8 @@ def _settings(args: Any) -> Iterable[tuple[str, Any]]:
     return [(key, value) for key, value in zip(found[0], found[1](args), strict=True) if value is not None]
 
 
-def _defaults(cls: type[Any]) -> dict[str, Any]:
-    """Return the default of every field, in their order."""
-    found = _DEFAULTS.get(cls)
-    if found is None:
-        found = _DEFAULTS[cls] = {field.name: field.default for field in attrs.fields(cls)}
-    return found
-
-
-class _Signature:
-    """What `help` and `inspect.signature` show of the constructor, made when somebody asks."""
-
-    def __get__(self, args: "Args | None", cls: "type[Args]") -> Any:
-        from inspect import Parameter, Signature
-
-        return Signature(
-            [
-                Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.type)
-                for field in attrs.fields(cls)
-            ]
-        )
-
-
-@attrs.define(kw_only=True, init=False, eq=False, repr=False)
-class Args:
+@gathered(kw_only=True)
+class Args(Settings):
     """The settings of one program. `None` means "not passed; the program decides".
 
     Attributes:
@@ -69,20 +47,7 @@ class Args:
 
     extra: tuple[str, ...] = ()
 
-    __signature__: ClassVar[Any] = _Signature()
-
-    def __init__(self, **settings: Any) -> None:
-        values = _defaults(type(self)) | settings
-        if len(values) > len(_defaults(type(self))):
-            unknown = next(key for key in settings if key not in _defaults(type(self)))
-            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {unknown!r}")
-        put = object.__setattr__
-        for key, value in values.items():
-            put(self, key, value)
-        self.__attrs_post_init__()
-
     def __attrs_post_init__(self) -> None:
-        # By this name, a class whose constructor attrs makes is checked as well.
         put = object.__setattr__
         findings = check_settings(self)
         if self.extra:
@@ -93,12 +58,6 @@ class Args:
             put(self, "extra", ())
         if findings:
             raise ConfigError(findings)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise attrs.exceptions.FrozenInstanceError
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise attrs.exceptions.FrozenInstanceError
 
     # --- reading ---
 

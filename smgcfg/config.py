@@ -11,6 +11,7 @@ from smgcfg.codec import Refused
 from smgcfg.errors import ConfigError, Finding, error
 from smgcfg.flags import flag
 from smgcfg.gateway import GatewayArgs
+from smgcfg.groups import Settings, gathered
 from smgcfg.reference import Text
 
 TYPE_CHECKING = False
@@ -36,31 +37,16 @@ FIRST_WORKER_PORT: Final = 31000
 RELEASE_SUFFIX: Final = ".snapshot.json"
 
 
-class _Table:
-    """What the tables have in common: their settings are checked when they are made, and compared over their fields.
-
-    attrs would compile the methods of a comparison and a repr for each of them, at every start.
-    """
+class _Table(Settings):
+    """What the tables have in common: their settings are checked when they are made."""
 
     __slots__ = ()
 
     def __attrs_post_init__(self) -> None:
         _raise(check_settings(self))
 
-    def _fields(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}  # type: ignore[arg-type]
 
-    def __eq__(self, other: object) -> bool:
-        return self._fields() == other._fields() if type(other) is type(self) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((type(self), *self._fields().values()))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self._fields().items())})"
-
-
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@gathered(kw_only=True)
 class Pool(_Table, Generic[A]):
     """Workers that are alike: one engine, one model, one set of engine settings.
 
@@ -98,7 +84,7 @@ class Pool(_Table, Generic[A]):
     engine_version: str | None = flag("the engine's version, or the file of one", reads="nonempty")
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@gathered(kw_only=True)
 class Gateway(_Table):
     """The gateway: its own settings, and how to start it.
 
@@ -110,7 +96,7 @@ class Gateway(_Table):
     The other attributes are the reserved keys of `[gateway]`.
     """
 
-    args: GatewayArgs = attrs.field(factory=GatewayArgs)
+    args: GatewayArgs = attrs.Factory(GatewayArgs)
     env: Pairs = ()
     release: "Snapshot | None" = None
 
@@ -121,7 +107,7 @@ class Gateway(_Table):
     startup_timeout: float = flag("seconds the gateway may take to answer", default=60.0, bounds=(0, None))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@gathered(kw_only=True)
 class Launch(_Table):
     """How smgcfg itself behaves: the keys of `[launch]`."""
 
@@ -135,7 +121,7 @@ class Launch(_Table):
     log_backups: int = flag("how many files of a process are kept that were put aside", default=3, bounds=(0, 1000))
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@gathered(kw_only=True)
 class Deployment(_Table):
     """A whole deployment.
 
@@ -151,8 +137,8 @@ class Deployment(_Table):
 
     name: str
     pools: tuple[Pool[Any], ...]
-    gateway: Gateway = attrs.field(factory=Gateway)
-    launch: Launch = attrs.field(factory=Launch)
+    gateway: Gateway = attrs.Factory(Gateway)
+    launch: Launch = attrs.Factory(Launch)
 
     def __attrs_post_init__(self) -> None:
         findings = [bad_name("name", self.name)] if not NAME.fullmatch(self.name) else []
@@ -164,8 +150,8 @@ class Deployment(_Table):
         _raise(findings)
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class Variable:
+@gathered(kw_only=True)
+class Variable(Settings):
     """One environment variable of an `env` table: declared like a setting, so that it is checked like one."""
 
     value: Text = flag("the text of an environment variable", default="", reads="raw")

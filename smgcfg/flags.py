@@ -1,18 +1,14 @@
-"""One line declares a setting: `flag()` on an attrs field; everything else reads it from there.
+"""One line declares a setting: `flag()` behind its annotation; everything else reads it from there.
 
 The field's name is the setting's key; its annotation gives the type, the choices and whether it is a list. The
 spelling on the command line follows from the key (`max_num_seqs` is `--max-num-seqs`) unless the line says otherwise.
 """
 
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
-
-import attrs
+from typing import Any, Literal, Union, get_args, get_origin
 
 from smgcfg.reference import Reference
 from smgcfg.value import Value
-
-T = TypeVar("T")
 
 #: How a setting stands on a command line.
 #: value: one word; switch: its presence; pair: an enabling and a disabling spelling; optional: a switch that may take a
@@ -26,8 +22,6 @@ Reads = Literal["plain", "nonempty", "nullable", "lower", "stripped", "raw"]
 
 #: Numbers allowed: (lowest or None, highest or None), both inclusive.
 Bounds = tuple[float | None, float | None]
-
-_META: Final = "smgcfg"
 
 
 class FlagSpec(Value):
@@ -118,6 +112,26 @@ class FlagSpec(Value):
         return self.choices if version is None else self.narrow.get(version, self.choices)
 
 
+class Flag:
+    """One line of `flag()`, from which a `FlagSpec` is made when that is asked for.
+
+    Attributes:
+        said: What it says.
+        annotation: What stands before it.
+    """
+
+    __slots__ = ("annotation", "said")
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        self.said = said
+        self.annotation: Any = None
+
+    @property
+    def default(self) -> Any:
+        """What the setting is when nobody sets it."""
+        return self.said["default"]
+
+
 def flag(
     help: str,
     *,
@@ -142,7 +156,7 @@ def flag(
     spelled: dict[str, tuple[str, ...]] | None = None,
     narrow: dict[str, tuple[Any, ...]] | None = None,
 ) -> Any:
-    """Declare a setting on an attrs field. The arguments are the attributes of `FlagSpec`.
+    """Declare a setting, in a class that `gathered` makes. The arguments are the attributes of `FlagSpec`.
 
     Args:
         help: One short sentence, lower case, no full stop.
@@ -152,14 +166,14 @@ def flag(
         style: How it stands on the command line where the annotation leaves that open: a list is "append", "groups"
             or "csv" instead of words after the flag; a boolean is "optional" instead of a switch.
     """
-    raw = {
+    said = {
         "help": help, "name": name, "aliases": aliases, "off": off, "default": default, "style": style, "reads": reads,
         "least": least, "extends": extends, "bounds": bounds, "limits": limits, "above": above,
         "limits_when": limits_when, "secret": secret, "env": env, "engine_sets": engine_sets,
         "one_spelling": one_spelling, "rivals": rivals, "versions": versions, "spelled": spelled or {},
         "narrow": narrow or {},
     }  # fmt: skip
-    return attrs.field(default=default, metadata={_META: raw})
+    return Flag(said)
 
 
 def key_of(spelling: str) -> str:
@@ -184,9 +198,9 @@ def _shape(annotation: Any) -> tuple[Any, tuple[Any, ...] | None, int, bool]:
     return annotation, None, 0, False
 
 
-def _spec(field: "attrs.Attribute[Any]") -> FlagSpec:
-    raw = dict(field.metadata[_META])
-    item, choices, depth, refers = _shape(field.type)
+def _spec(key: str, declared: Flag) -> FlagSpec:
+    raw = dict(declared.said)
+    item, choices, depth, refers = _shape(declared.annotation)
     name, aliases, style = raw.pop("name"), raw.pop("aliases"), raw.pop("style")
     kind: Kind
     if depth:
@@ -195,15 +209,16 @@ def _spec(field: "attrs.Attribute[Any]") -> FlagSpec:
         kind = style or ("pair" if raw["off"] else "switch")
     else:
         kind = "value"
-    names = (name or "--" + field.name.replace("_", "-"), *aliases)
-    return FlagSpec(key=field.name, type=item, kind=kind, names=names, choices=choices, refers=refers, **raw)
+    names = (name or "--" + key.replace("_", "-"), *aliases)
+    return FlagSpec(key=key, type=item, kind=kind, names=names, choices=choices, refers=refers, **raw)
 
 
 class _Table:
     """The specs of one class, made as they are asked for: a command touches few of the settings there are."""
 
     def __init__(self, cls: type) -> None:
-        self.fields = {field.name: field for field in attrs.fields(cls) if _META in field.metadata}
+        # `gathered` has set it.
+        self.flags: dict[str, Flag] = cls._flags  # type: ignore[attr-defined]
         self.made: dict[str, FlagSpec] = {}
         self.by_key: dict[str, tuple[str, bool]] = {}
         self.by_spelling: dict[str | None, dict[str, tuple[FlagSpec, bool]]] = {}
@@ -211,7 +226,7 @@ class _Table:
     def spec(self, key: str) -> FlagSpec:
         spec = self.made.get(key)
         if spec is None:
-            spec = self.made[key] = _spec(self.fields[key])
+            spec = self.made[key] = _spec(key, self.flags[key])
         return spec
 
 
@@ -227,7 +242,7 @@ def _table(cls: type) -> _Table:
 
 def keys_of(cls: type) -> tuple[str, ...]:
     """Return the keys of every setting of an args class, in the order they are written."""
-    return tuple(_table(cls).fields)
+    return tuple(_table(cls).flags)
 
 
 def spec_of(cls: type, key: str) -> FlagSpec:
@@ -242,7 +257,7 @@ def spec_of(cls: type, key: str) -> FlagSpec:
 def specs_of(cls: type) -> tuple[FlagSpec, ...]:
     """Return the declarations of every setting of an args class, in the order they are written."""
     table = _table(cls)
-    return tuple(map(table.spec, table.fields))
+    return tuple(map(table.spec, table.flags))
 
 
 def find_key(cls: type, key: str) -> tuple[FlagSpec, bool] | None:
@@ -251,7 +266,7 @@ def find_key(cls: type, key: str) -> tuple[FlagSpec, bool] | None:
     A field's name, every alias of its flag and every disabling spelling is a key.
     """
     table = _table(cls)
-    if key in table.fields:
+    if key in table.flags:
         return table.spec(key), True
     if not table.by_key:
         for spec in specs_of(cls):

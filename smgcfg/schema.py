@@ -4,8 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal
 
-import attrs
-
 from smgcfg.args import Args, check_setting, extra_findings
 from smgcfg.backends import BACKENDS
 from smgcfg.codec import Refused, check, expected, read_word
@@ -13,6 +11,7 @@ from smgcfg.config import Gateway, Launch, Pool, Variable, gpu_list, name_list
 from smgcfg.errors import Finding, error
 from smgcfg.flags import FlagSpec, find_key, flag, keys_of, known_keys, spec_of
 from smgcfg.gateway import GatewayArgs
+from smgcfg.groups import Settings, gathered
 from smgcfg.json_value import Json
 from smgcfg.origin import Origin
 from smgcfg.reference import Reference, reference_in
@@ -54,8 +53,8 @@ _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _NORMAL: Final[dict[str, Callable[[object], object]]] = {"served_model_name": name_list, "gpus": gpu_list}
 
 
-@attrs.frozen(eq=False, repr=False)
-class _Name:
+@gathered(kw_only=True)
+class _Name(Settings):
     """Declares the one key that stands at the top of a file."""
 
     name: str | None = flag("names the run directory", reads="nonempty")

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
-import attrs
-
 from smgcfg.args import Args, set_settings
 from smgcfg.backends import BACKENDS
 from smgcfg.backends.tokenspeed.args import TokenspeedArgs
 from smgcfg.flags import flag, spec_of, spelling_table
+from smgcfg.groups import gathered
 from smgcfg.importing.parts import Parts, engine_parts
 from smgcfg.importing.settings import Program, parsed, read
 from smgcfg.importing.words import Word, split
@@ -18,7 +17,7 @@ _DEFAULT_HOST: Final = "127.0.0.1"
 _DEFAULT_PORT: Final = 8000
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@gathered(kw_only=True)
 class ServicerFlags(Args):
     """The flags that the server takes out of the words before the engine reads them.
 

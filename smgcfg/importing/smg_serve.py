@@ -10,6 +10,7 @@ from smgcfg.backends.tokenspeed.args import TokenspeedArgs
 from smgcfg.errors import ConfigError, error
 from smgcfg.flags import FlagSpec, flag, spelling_table
 from smgcfg.gateway import GatewayArgs, command
+from smgcfg.groups import gathered
 from smgcfg.importing.outcome import Lost
 from smgcfg.importing.parts import Parts, engine_parts
 from smgcfg.importing.settings import SMG, Program, Read, parsed, read, without
@@ -37,7 +38,7 @@ _PORT: Final = 8080
 _PREFIX: Final = "--router-"
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@gathered(kw_only=True)
 class ServeFlags(Args):
     """The flags of `smg serve` itself."""
 

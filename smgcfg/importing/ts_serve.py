@@ -10,6 +10,7 @@ from smgcfg.backends import BACKENDS
 from smgcfg.backends.tokenspeed.args import TokenspeedArgs
 from smgcfg.flags import flag, spelling_table
 from smgcfg.gateway import GatewayArgs
+from smgcfg.groups import gathered
 from smgcfg.importing.headless import ORCHESTRATOR
 from smgcfg.importing.model_families import FAMILIES, family_of
 from smgcfg.importing.outcome import Lost
@@ -68,7 +69,7 @@ _RELEASES: Final = {
 }  # fmt: skip
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@gathered(kw_only=True)
 class OrchestratorFlags(Args):
     """The flags that `ts serve` keeps for itself."""
 
