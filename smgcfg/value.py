@@ -22,22 +22,26 @@ class Value:
     """
 
     _names: ClassVar[tuple[str, ...]]
+    _keys: ClassVar[frozenset[str]]
     _defaults: ClassVar[dict[str, Any]]
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls._names = tuple(cls.__annotations__)
+        cls._keys = frozenset(cls._names)
         cls._defaults = {name: cls.__dict__[name] for name in cls._names if name in cls.__dict__}
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        given = dict(zip(self._names, args, strict=False))
-        values = self._defaults | given | named
-        if len(values) != len(self._names) or len(given) != len(args) or not given.keys().isdisjoint(named):
+        values = self.__dict__
+        values.update(self._defaults)
+        values.update(zip(self._names, args, strict=False))
+        values.update(named)
+        twice = args and not named.keys().isdisjoint(self._names[: len(args)])
+        if values.keys() != self._keys or len(args) > len(self._names) or twice:
             names = ", ".join(self._names)
             raise TypeError(
                 f"{type(self).__name__}({names}) got {len(args)} arguments, and {', '.join(named) or 'none'} by name"
             )
-        self.__dict__.update(values)
 
     def evolve(self, **changes: Any) -> "Self":
         """Return the same value with some attributes changed."""
