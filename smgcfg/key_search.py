@@ -78,8 +78,8 @@ def search(pattern: str) -> list[Entry]:
             neither do dashes in front. An empty pattern finds every setting.
     """
     words = [_plain(word) for word in pattern.split()]
-    ranked = [(rank, at, entry) for at, entry in enumerate(entries()) if (rank := _rank(entry, words)) is not None]
-    return [entry for _, _, entry in sorted(ranked, key=lambda found: found[:2])]
+    ranked = [(rank, said.entry) for said in _index() if (rank := _rank(said, words)) is not None]
+    return [entry for _, entry in sorted(ranked, key=lambda found: found[0])]
 
 
 def nearest(pattern: str) -> str:
@@ -93,19 +93,47 @@ def _plain(text: str) -> str:
     return text.lower().lstrip("-").replace("-", "_")
 
 
-def _rank(entry: Entry, words: Iterable[str]) -> int | None:
-    """Return how well an entry is found, lower is better; None where some word is not."""
-    keys = [entry.key, *entry.aliases, *entry.opposites, *map(key_of, entry.flags)]
+class _Said(Value):
+    """What the words of a pattern are held against.
+
+    Attributes:
+        entry: The setting.
+        path: Its path, plain.
+        keys: Everything that a file or a command line calls it.
+        help: The words of its help, plain.
+    """
+
+    entry: Entry
+    path: str
+    keys: tuple[str, ...]
+    help: tuple[str, ...]
+
+
+@functools.cache
+def _index() -> tuple[_Said, ...]:
+    return tuple(
+        _Said(
+            entry,
+            entry.path.lower(),
+            (entry.key, *entry.aliases, *entry.opposites, *map(key_of, entry.flags)),
+            tuple(map(_plain, entry.help.split())),
+        )
+        for entry in entries()
+    )
+
+
+def _rank(said: _Said, words: Iterable[str]) -> int | None:
+    """Return how well a setting is found, lower is better; None where some word is not."""
     worst = 0
     for word in words:
-        dotted = word.replace(".", "_")
-        if entry.path.lower() == word or dotted in keys:
+        key = word.replace(".", "_")
+        if said.path == word or key in said.keys:
             rank = 0
-        elif any(key.startswith(dotted) for key in keys):
+        elif any(known.startswith(key) for known in said.keys):
             rank = 1
-        elif any(f"_{dotted}" in key for key in keys) or f".{word}" in entry.path.lower():
+        elif any(f"_{key}" in known for known in said.keys) or f".{word}" in said.path:
             rank = 2
-        elif f" {word}" in f" {entry.help.lower().replace('-', '_')}":
+        elif any(known.startswith(word) for known in said.help):
             rank = 3
         else:
             return None

@@ -20,6 +20,7 @@ COMMANDS = {
     "watch": "verify a running gateway again and again, for an alert to be set on",
     "diff": "say which processes a change restarts, and why",
     "keys": "search the settings of a deployment file",
+    "schema": "print the JSON Schema of a deployment file, for editors",
     "import": "turn another launcher's command line into a deployment file",
 }
 
