@@ -148,7 +148,7 @@ class Explainer:
         if path in self._planned.derived:
             return self._planned.derived[path][0]
         holder = self._holder(path)
-        if path[-2:-1] == ("env",):
+        if _is_variable(path):
             return dict(holder.env).get(path[-1])
         value = getattr(holder, path[-1], None)
         return value if value != () or path[-1] != "extra" else None
@@ -161,7 +161,7 @@ class Explainer:
 
     def _secret(self, path: Path) -> bool:
         holder = self._holder(path)
-        if path[-2:-1] == ("env",):
+        if _is_variable(path):
             return is_secret_name(path[-1])
         return isinstance(holder, Args) and path[-1] in keys_of(type(holder)) and spec_of(type(holder), path[-1]).secret
 
@@ -271,13 +271,19 @@ class Explainer:
         """Whether a setting of the engine changes how many GPUs a worker uses."""
         if key == "extra" or getattr(shape.engine, key) is None or key == shape.backend.args.positional:
             return False
-        without = attrs.evolve(shape.engine, **{key: None})
+        change: Any = {key: None}
+        without = attrs.evolve(shape.engine, **change)
         return shape.backend.gpus(without) != shape.backend.gpus(shape.engine)
 
 
 def pools_of(deployment: Deployment) -> dict[str, str]:
     """Return the backend of each pool, as `schema.Schema` wants it."""
     return {pool.name: pool.backend for pool in deployment.pools}
+
+
+def _is_variable(path: Path) -> bool:
+    """Whether a path is that of an environment variable; a pool may be named env, too."""
+    return path[2:3] == ("env",) if path[0] == "pools" else path[1:2] == ("env",)
 
 
 def _hidden(value: Any) -> Any:

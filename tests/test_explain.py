@@ -167,6 +167,13 @@ def test_secrets_are_explained_and_not_shown() -> None:
     assert explained("pools.chat.env.HF_TOKEN", sets=("pools.chat.env.HF_TOKEN=s3cret",)).secret
 
 
+def test_a_pool_may_be_named_like_a_table() -> None:
+    """A pool named env or engine is a pool all the same."""
+    for name in ("env", "engine"):
+        one = explained(f"pools.{name}.replicas", FIRST.replace("pools.chat", f"pools.{name}"))
+        assert (one.value, one.effects[0]) == (2, f"workers {name}-0, {name}-1")
+
+
 def test_everything_that_is_no_default_is_listed_table_by_table() -> None:
     """What was chosen and what follows from it is listed, each once, tables together and in their order."""
     paths = Explainer(*planned_files(FIRST, SECOND, sets=("launch.grace=5",))).chosen()
