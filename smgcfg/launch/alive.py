@@ -1,5 +1,6 @@
 """Whether a process is still the one that was meant: numbers of processes are used again, their starts are not."""
 
+import os
 from pathlib import Path
 
 
@@ -15,6 +16,14 @@ def start_of(pid: int) -> int | None:
     except OSError:
         return None
     return None if fields[0] in b"ZX" else int(fields[19])
+
+
+def namespace() -> str:
+    """Return which numbering of processes this one lives in: a container has its own."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
 
 
 def is_alive(pid: object, started: object) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from smgcfg.launch import events
-from smgcfg.launch.alive import start_of
+from smgcfg.launch.alive import namespace, start_of
 from smgcfg.launch.child import Child
 from smgcfg.launch.events import Event
 from smgcfg.launch.state import FORMAT
@@ -36,7 +36,7 @@ class Record:
         self._reason: str | None = None
         self._exit_code: int | None = None
         self._known = {spec.name: _Known(spec, self._began) for spec in plan.processes}
-        self._launcher = {"pid": os.getpid(), "started": start_of(os.getpid())}
+        self._launcher = {"pid": os.getpid(), "started": start_of(os.getpid()), "namespace": namespace()}
 
     def take(self, told: Sequence[Event], supervisor: Supervisor) -> bool:
         """Take in what happened and how everything is now, and return whether anything of it is new.

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, SmgcfgError
-from smgcfg.launch.alive import is_alive
+from smgcfg.launch.alive import is_alive, namespace
 from smgcfg.launch.client import NoAnswer, asked
 from smgcfg.launch.effects import GatewayView
 from smgcfg.launch.probe import HttpProber
-from smgcfg.launch.run_dir import run_dir_findings
+from smgcfg.launch.run_dir import owner_of, run_dir_findings
 from smgcfg.launch.state import NAME, read_state
 from smgcfg.value import Value
 
@@ -52,7 +52,11 @@ class Running(Value):
     @property
     def alive(self) -> bool:
         """Whether its launcher is there."""
-        return is_alive(self.state["launcher"]["pid"], self.state["launcher"]["started"])
+        launcher = self.state["launcher"]
+        if launcher["namespace"] != namespace():
+            # Its number says nothing here, but its lock does.
+            return owner_of(self.run_dir) is not None
+        return is_alive(launcher["pid"], launcher["started"])
 
     def ask(self, question: dict[str, object]) -> dict[str, Any]:
         """Ask its launcher, and return the first answer.

@@ -5,7 +5,7 @@ One JSON object; times are seconds since 1970, starts are clock ticks as `alive.
 
     format      1; another number for anything that a reader of this one would misread
     name, run_dir, url, model
-    launcher    {pid, started}
+    launcher    {pid, started, namespace: `alive.namespace` of all pids here}
     phase       "starting", "up", "stopping", "stopped"
     began       when the launch began
     written     when the file was written
