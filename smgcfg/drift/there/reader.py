@@ -152,8 +152,11 @@ class Reader(Values):
 
     def _imported(self, module: str, name: str) -> Any:
         found = self._named(module)
+        if not isinstance(found, Unknown):
+            return self.member(found, name)
         # A package without an __init__ has modules and nothing else.
-        return self._named(f"{module}.{name}") if isinstance(found, Unknown) else self.member(found, name)
+        below = self._named(f"{module}.{name}")
+        return found if isinstance(below, Unknown) else below
 
     def _named(self, module: str) -> Any:
         if self.package.has(module):
