@@ -128,14 +128,13 @@ class _Known:
         return True
 
     def _word(self, child: Child, phase: str) -> State:
-        ending = phase in ("stopping", "stopped")
         if child.state == "ready":
             return "ready"
-        if not child.there and ending:
-            return "down"
-        if ending and (child.stop_asked is not None or child.state == "ended"):
-            return "stopping"
-        return "restarting" if self._starts > 1 or self.last_exit is not None else "starting"
+        leaving = child.state in ("stopping", "ended", "gone")
+        if phase in ("stopping", "stopped") and (leaving or not child.there):
+            return "stopping" if child.there else "down"
+        # Outside of a stop whoever leaves is to come back.
+        return "restarting" if leaving or self._starts > 1 else "starting"
 
     def data(self, url: str, last_lines: tuple[str, ...]) -> dict[str, Any]:
         """Return what the state file says of it."""
