@@ -1,6 +1,6 @@
 """What every args class can do: be checked, read, overlaid, written and compared."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, Final
 
@@ -47,9 +47,9 @@ class Args(Settings):
 
     extra: tuple[str, ...] = ()
 
-    def __attrs_post_init__(self) -> None:
+    def _check(self, given: Collection[str]) -> None:
         put = object.__setattr__
-        findings = check_settings(self)
+        findings = check_settings(self, given)
         if self.extra:
             extra = tuple(self.extra) if isinstance(self.extra, list | tuple) else self.extra
             findings += extra_findings(type(self), extra)
@@ -98,7 +98,7 @@ class Args(Settings):
         """
         from smgcfg.sources.document import table_layer
 
-        return cls().overlay(table_layer(cls, text))
+        return cls(**_values(table_layer(cls, text)))
 
     @classmethod
     def layer(cls, source: "Sequence[str] | Mapping[str, Any] | Layer[str]") -> Layer[str]:
@@ -138,8 +138,7 @@ class Args(Settings):
         Raises:
             ConfigError: Every problem found.
         """
-        changes: Any = {key: None if value is UNSET else value for key, (value, _) in self.layer(choices).items()}
-        return attrs.evolve(self, **changes)
+        return self.evolve(**_values(self.layer(choices)))
 
     # --- writing ---
 
@@ -216,17 +215,26 @@ def set_settings(args: Args) -> dict[str, Any]:
     return dict(_settings(args))
 
 
-def check_settings(config: Any) -> list[Finding]:
-    """Check every setting of a frozen object that is being made, and put each in the setting's own type.
+def _values(layer: Layer[str]) -> dict[str, Any]:
+    """Return the settings that a layer chooses; None where it chooses that a flag is not passed."""
+    return {key: None if value is UNSET else value for key, (value, _) in layer.items()}
+
+
+def check_settings(config: Settings, given: Collection[str]) -> list[Finding]:
+    """Check settings of a frozen object that is being made, and put each in the setting's own type.
 
     Args:
         config: The object, whose fields are declared by `flag()`.
+        given: The fields to check: a default needs no check.
 
     Returns:
         What is wrong.
     """
     findings = []
-    for key, value in _settings(config):
+    for key in keys_of(type(config)):
+        value = getattr(config, key) if key in given else None
+        if value is None:
+            continue
         try:
             checked = check_setting(spec_of(type(config), key), value)
         except Refused as refused:

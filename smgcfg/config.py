@@ -1,7 +1,7 @@
 """A deployment as typed values: what a deployment file says once every source is read."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import attrs
@@ -42,8 +42,8 @@ class _Table(Settings):
 
     __slots__ = ()
 
-    def __attrs_post_init__(self) -> None:
-        _raise(check_settings(self))
+    def _check(self, given: Collection[str]) -> None:
+        _raise(check_settings(self, given))
 
 
 @gathered(kw_only=True)
@@ -140,7 +140,7 @@ class Deployment(_Table):
     gateway: Gateway = attrs.Factory(Gateway)
     launch: Launch = attrs.Factory(Launch)
 
-    def __attrs_post_init__(self) -> None:
+    def _check(self, given: Collection[str]) -> None:
         findings = [bad_name("name", self.name)] if not NAME.fullmatch(self.name) else []
         findings += [bad_name(f"pools.{p.name}", p.name) for p in self.pools if not NAME.fullmatch(p.name)]
         names = [pool.name for pool in self.pools]

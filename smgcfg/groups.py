@@ -1,12 +1,15 @@
 """Classes of settings: attrs classes made of what `flag()` declares, in one file or in several."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, get_origin
 
 import attrs
 
 from smgcfg.flags import Flag
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["Settings", "gathered", "group"]
 
@@ -56,10 +59,25 @@ class Settings:
         put = object.__setattr__
         for key, value in values.items():
             put(self, key, value)
-        self.__attrs_post_init__()
+        self._check(settings)
 
-    def __attrs_post_init__(self) -> None:
-        """Check the settings; for a class to define, by the name that attrs uses."""
+    def _check(self, given: Collection[str]) -> None:
+        """Check the settings that somebody gave, and put each in its own type; for a class to define.
+
+        Args:
+            given: Their names.
+        """
+
+    def evolve(self, **changes: Any) -> "Self":
+        """Return the same settings with some of them changed, as `attrs.evolve` does; only these are checked again."""
+        cls = type(self)
+        if not changes.keys() <= cls._names:
+            return cls(**changes)  # which says what is wrong with them
+        new, put = object.__new__(cls), object.__setattr__
+        for key in cls._names:
+            put(new, key, changes[key] if key in changes else getattr(self, key))
+        new._check(changes)
+        return new
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise attrs.exceptions.FrozenInstanceError

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+from collections.abc import Collection
 from typing import ClassVar
 
 import attrs
@@ -33,7 +34,7 @@ class Trip(Speed, Settings):
     days: int = 3
     seats: int = flag("how many", default=2)
 
-    def __attrs_post_init__(self) -> None:
+    def _check(self, given: Collection[str]) -> None:
         if self.days < 0:
             raise ValueError("days")
 
@@ -79,10 +80,14 @@ def test_the_constructor_refuses_what_does_not_fit(settings: dict[str, object], 
 
 
 def test_evolve_keeps_what_is_not_changed() -> None:
-    """`attrs.evolve` changes what it is told to and nothing else."""
+    """`evolve` and `attrs.evolve` change what they are told to and nothing else, and check it."""
     trip = Trip(name="a", speed=5, days=1)
-    other = attrs.evolve(trip, speed=6)
-    assert (other.speed, attrs.evolve(other, speed=5)) == (6, trip)
+    for other in (trip.evolve(speed=6), attrs.evolve(trip, speed=6)):
+        assert (other.speed, other.evolve(speed=5), attrs.evolve(other, speed=5)) == (6, trip, trip)
+    with pytest.raises(ValueError, match="days"):
+        trip.evolve(days=-1)
+    with pytest.raises(TypeError, match="'sped'"):
+        trip.evolve(sped=1)
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda trip: pickle.loads(pickle.dumps(trip))])
