@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import attrs
-
 from smgcfg.cli.parser import Parser
 from smgcfg.diffing import Change, Difference, ProcessChange, Said, difference
 from smgcfg.environment import Environment
@@ -84,7 +82,7 @@ def _planned(old: Sequence[str], new: Sequence[str]) -> tuple[Planned, Planned]:
     sides = []
     for side in loaded:
         assert side.deployment is not None
-        deployment = side.deployment if _is_named(side) else attrs.evolve(side.deployment, name=_name(loaded))
+        deployment = side.deployment if _is_named(side) else side.deployment.evolve(name=_name(loaded))
         planned = plan(deployment, environment, overlay=side.overlay)
         if planned.plan is None or errors_in(planned.findings):
             raise ConfigError(planned.findings)

@@ -75,7 +75,8 @@ def _report(imported: Imported) -> list[str]:
     lines = [f"lost  {lost.name}: {lost.reason}" for lost in imported.lost]
     lines += [f"note  {note}" for note in imported.notes]
     if imported.secret:
-        lines.append("note  the file holds a secret as it stood in the command: keep it private")
+        hint = 'keep it private, or put { env = "NAME" } or { file = "PATH" } in its place'
+        lines.append(f"note  the file holds a secret as it stood in the command: {hint}")
     count = len(imported.lost)
     carried = "everything was carried over" if not count else f"{count} not carried over, in the file as comments"
     return [*lines, f"{carried}; see it with smgcfg plan"]

@@ -5,10 +5,9 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-import attrs
-
 from smgcfg.importing.outcome import Lost
 from smgcfg.importing.words import Word, refuse, texts
+from smgcfg.value import Value
 
 #: The modules that are understood behind `python -m`, and which program each is.
 MODULES: Final = {
@@ -54,8 +53,7 @@ _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _PYTHON: Final = re.compile(r"(?:python|pypy)[0-9.]*")
 
 
-@attrs.frozen(kw_only=True)
-class Invocation:
+class Invocation(Value):
     """A command line up to the program's own words.
 
     Attributes:

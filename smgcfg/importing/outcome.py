@@ -4,10 +4,9 @@ import shlex
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import attrs
-
 from smgcfg.config import Deployment
 from smgcfg.importing.words import Word
+from smgcfg.value import Value
 
 #: What stands in a comment for a character that a TOML comment can not hold.
 _BACKSLASH = "backslashreplace"
@@ -30,8 +29,7 @@ class Lost(NamedTuple):
         return self.words[0].text.partition("=")[0]
 
 
-@attrs.frozen(eq=False)
-class Imported:
+class Imported(Value):
     """A command line as a deployment.
 
     Attributes:

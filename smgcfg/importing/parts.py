@@ -11,7 +11,7 @@ from smgcfg.backends.tokenspeed.args import TokenspeedArgs
 from smgcfg.codec import Refused, check
 from smgcfg.config import NAME, Deployment, Gateway, Launch, Pairs, Pool
 from smgcfg.endpoint import Transport
-from smgcfg.flags import spec_of
+from smgcfg.flags import spec_of, specs_of
 from smgcfg.gateway import GatewayArgs, command
 from smgcfg.importing.invocation import Invocation
 from smgcfg.importing.outcome import Lost
@@ -116,7 +116,7 @@ def surround(parts: Parts, invocation: Invocation, *, workers: bool, gateway: bo
             parts.pool["gpus"] = tuple(item.strip() for item in gpus.split(",") if item.strip())
         else:
             parts.worker_env["CUDA_VISIBLE_DEVICES"] = gpus
-    own = {spec.env for spec in map(_gateway_spec, attrs.fields_dict(GatewayArgs)) if spec and spec.env}
+    own = {spec.env for spec in specs_of(GatewayArgs) if spec.env}
     wrapper = tuple(map(escaped, invocation.wrapper))
     if workers:
         # What only the gateway reads is no business of the workers: it may be a password.
@@ -136,10 +136,6 @@ def surround(parts: Parts, invocation: Invocation, *, workers: bool, gateway: bo
         command_line = (invocation.python or "python", *(word.text for word in options), "-m", *module)
         target["command"] = tuple(map(escaped, command_line))
         target.pop("python", None)
-
-
-def _gateway_spec(key: str) -> Any:
-    return None if key == "extra" else spec_of(GatewayArgs, key)
 
 
 def _module(parts: Parts) -> tuple[str]:
@@ -172,7 +168,7 @@ def compose(
         ConfigError: A value is outside what its key takes.
     """
     engine, pool = parts.engine, dict(parts.pool)
-    gateway = None if parts.gateway is None else attrs.evolve(parts.gateway, **implied)
+    gateway = None if parts.gateway is None else parts.gateway.evolve(**implied)
     pool["model"] = engine.model
     engine = without(engine, ["model"])
     if facts:

@@ -5,8 +5,6 @@ import os.path
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
-
 from smgcfg.backends import BACKENDS
 from smgcfg.backends.tokenspeed.versions import VERSIONS
 from smgcfg.config import Deployment
@@ -135,7 +133,7 @@ def _fitted(parts: Parts, name: str | None, version: str | None) -> tuple[Deploy
         facts = False
         planned = plan(compose(parts, name, version, facts=False, implied={}), _SOMEWHERE)
     said = planned.gateway
-    missing = {key: value for key, value in parts.implied.items() if attrs.evolve(said, **{key: value}) != said}
+    missing = {key: value for key, value in parts.implied.items() if said.evolve(**{key: value}) != said}
     deployment = compose(parts, name, version, facts=facts, implied=missing)
     planned = plan(deployment, _SOMEWHERE)
     if errors_in(planned.findings):

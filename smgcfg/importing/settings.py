@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-import attrs
-
 from smgcfg.args import Args
 from smgcfg.errors import ConfigError, Finding, error
 from smgcfg.flags import spelling_table
@@ -129,4 +127,4 @@ def missing(cls: type[Args], item: Item, program: Program) -> str:
 def without(args: A, keys: Iterable[str]) -> A:
     """Return settings with some of them not passed."""
     absent: dict[str, Any] = dict.fromkeys(keys)
-    return attrs.evolve(args, **absent)
+    return args.evolve(**absent)

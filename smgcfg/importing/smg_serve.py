@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-import attrs
-
 from smgcfg.args import Args
 from smgcfg.backends.tokenspeed.args import TokenspeedArgs
 from smgcfg.errors import ConfigError, error
@@ -196,12 +194,12 @@ def _gateway(parts: Parts, found: Read, own: ServeFlags, own_items: Sequence[Ite
     if (1 if own.data_parallel_size is None else own.data_parallel_size) <= 1:
         if settings.policy not in (None, "passthrough"):
             parts.lose(found.items["policy"], "smg serve routes to a single worker with passthrough, whatever is said")
-        settings = attrs.evolve(settings, policy=None)
+        settings = settings.evolve(policy=None)
         single = {"policy": "passthrough", "disable_retries": True, "disable_circuit_breaker": True}
     # What nobody typed need not stand in the file where the plan says the same.
     typed = {key: value for key, value in (("host", host), ("port", port)) if value == getattr(own, key)}
-    parts.gateway = attrs.evolve(without(settings, command.OWNED), **typed)
-    implied = defaults(attrs.evolve(settings, host=host)) | single | {"host": host, "port": port}
+    parts.gateway = without(settings, command.OWNED).evolve(**typed)
+    implied = defaults(settings.evolve(host=host)) | single | {"host": host, "port": port}
     parts.implied = {key: value for key, value in implied.items() if getattr(parts.gateway, key) is None}
 
 

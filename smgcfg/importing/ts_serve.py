@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import attrs
-
 from smgcfg.args import Args
 from smgcfg.backends import BACKENDS
 from smgcfg.backends.tokenspeed.args import TokenspeedArgs
@@ -198,13 +196,13 @@ def _with_family(
     if family is None:
         return engine, gateway
     if engine.reasoning_parser is None and gateway.reasoning_parser is None:
-        engine = attrs.evolve(engine, reasoning_parser=family.reasoning_parser)
-        gateway = attrs.evolve(gateway, reasoning_parser=family.reasoning_parser)  # type: ignore[arg-type]
+        engine = engine.evolve(reasoning_parser=family.reasoning_parser)
+        gateway = gateway.evolve(reasoning_parser=family.reasoning_parser)
     if gateway.tool_call_parser is None:
-        gateway = attrs.evolve(gateway, tool_call_parser=family.tool_call_parser)  # type: ignore[arg-type]
+        gateway = gateway.evolve(tool_call_parser=family.tool_call_parser)
     wanted = family.attention_backend
     if wanted and engine.attention_backend is None:
-        engine = attrs.evolve(engine, attention_backend=wanted)
+        engine = engine.evolve(attention_backend=wanted)
     elif wanted and engine.attention_backend != wanted:
         message = f"ts serve refuses {engine.attention_backend!r} for this model on NVIDIA GPUs; it takes {wanted}"
         refuse("SMG014", "--attention-backend", message)
