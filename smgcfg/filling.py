@@ -35,8 +35,7 @@ class Choices:
 
     def where(self, path: Path) -> Origin | None:
         """Return where a value was chosen, or None where that is not known."""
-        winner = self._overlay.winner(path)
-        return winner[1] if winner else None
+        return self._overlay.where(path)
 
     def unset(self, path: Path) -> bool:
         """Return whether the operator chose that a flag is not passed."""

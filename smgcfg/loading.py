@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import attrs
 
+from smgcfg.assembling import Assembly
 from smgcfg.backends import BACKENDS
-from smgcfg.config import NAME, RELEASE_SUFFIX, Deployment, Gateway, Launch, Pairs, Pool, bad_name
+from smgcfg.config import RELEASE_SUFFIX, Deployment, Gateway, Pool
 from smgcfg.errors import ConfigError, Finding, SmgcfgError, error, errors_in
-from smgcfg.gateway import GatewayArgs
 from smgcfg.gateway.versions import DISTRIBUTIONS
 from smgcfg.origin import FromArgv
 from smgcfg.overlay import UNSET, Layer, Overlay
@@ -18,6 +18,7 @@ from smgcfg.schema import Leaf, Path, Schema, dotted
 from smgcfg.sources.document import Document, read_document
 from smgcfg.sources.overrides import Override, flags_layer, override_layer, read_path
 from smgcfg.sources.toml import document_layer
+from smgcfg.sources.toml_text import read_most
 from smgcfg.value import Value
 
 T = TypeVar("T", Pool[Any], Gateway)
@@ -78,7 +79,7 @@ def load(*paths: str | os.PathLike[str], overrides: Mapping[str, Any] | None = N
 
 def _read(path: str | os.PathLike[str]) -> bytes:
     with open(path, "rb") as file:
-        return file.read()
+        return read_most(file)
 
 
 def load_sources(
@@ -135,7 +136,8 @@ def load_sources(
         findings += unread
     reported = _reported(findings, schema)
     quiet = broken or any(key == "pools" or key.startswith("pools.") for key in reported)
-    deployment, more = _build(chosen, overlay, pools, documents[0].path if documents else "", quiet=quiet)
+    file = documents[0].path if documents else ""
+    deployment, more = Assembly(chosen, overlay, pools).deployment(file, quiet=quiet)
     if deployment is not None and environ is not None:
         deployment = _with_releases(deployment, overlay, more)
     findings = [finding for finding in findings if not _about_unknown_engine(finding, schema)]
@@ -178,11 +180,11 @@ def _with_releases(deployment: Deployment, overlay: Overlay[Path], findings: lis
         try:
             release = read_snapshot(version)
         except SmgcfgError as problem:
-            findings.append(error("SMG001", dotted(path), str(problem), _where(overlay, path)))
+            findings.append(error("SMG001", dotted(path), str(problem), overlay.where(path)))
             return table
         if release.program not in programs:
             message = f"expected a flag table of {' or '.join(programs)}, got one of {release.program}"
-            findings.append(error("SMG003", dotted(path), message, _where(overlay, path)))
+            findings.append(error("SMG003", dotted(path), message, overlay.where(path)))
         return attrs.evolve(table, release=release)
 
     pools = tuple(
@@ -223,7 +225,7 @@ def _read_references(
             read[path] = reference
         except Refused as refused:
             del chosen[path]
-            findings.append(error("SMG018", dotted(path), str(refused), _where(overlay, path), refused.hint))
+            findings.append(error("SMG018", dotted(path), str(refused), overlay.where(path), refused.hint))
     return read, findings
 
 
@@ -306,94 +308,3 @@ def _engine_flags(flags: EngineFlags, pools: tuple[str, ...], schema: Schema) ->
         message = f"no such pool {pool!r}; here {'is' if len(pools) == 1 else 'are'} {', '.join(pools) or 'none'}"
         return Layer(), [error("SMG002", "--pool", message, None, did_you_mean(pool, pools))]
     return flags_layer(schema, pool, flags.tokens, flags.first)
-
-
-def _build(
-    chosen: Mapping[Path, Any], overlay: Overlay[Path], pools: tuple[str, ...], first_file: str, *, quiet: bool
-) -> tuple[Deployment | None, list[Finding]]:
-    """Make the typed deployment from the winners. Every single value is checked by now."""
-    findings: list[Finding] = []
-    made = [_pool(name, chosen, overlay, pools, findings) for name in pools]
-    if not pools and not quiet:
-        findings.append(error("SMG007", "pools", "no pool; a deployment has at least one [pools.NAME] table"))
-    name = chosen.get(("name",), UNSET)
-    if name is UNSET:
-        name = os.path.splitext(os.path.basename(first_file.strip("<>")))[0] or (pools[0] if pools else "smgcfg")
-    if not NAME.fullmatch(name):
-        findings.append(bad_name("name", name).evolve(where=_where(overlay, ("name",)), hint='set name = "..."'))
-    gateway, launch = _gateway(chosen), Launch(**_own(chosen, ("launch",)))
-    usable = tuple(pool for pool in made if pool is not None)
-    if not usable or errors_in(findings):
-        return None, findings
-    return Deployment(name=name, pools=usable, gateway=gateway, launch=launch), findings
-
-
-def _where(overlay: Overlay[Path], path: Path) -> Any:
-    winner = overlay.winner(path)
-    return winner[1] if winner else None
-
-
-def _own(chosen: Mapping[Path, Any], base: Path) -> dict[str, Any]:
-    """Return the settings that stand directly in a table; what was unset is left to its default."""
-    depth = len(base)
-    here = {path[-1]: value for path, value in chosen.items() if len(path) == depth + 1 and path[:depth] == base}
-    return {key: value for key, value in here.items() if value is not UNSET}
-
-
-def _args(chosen: Mapping[Path, Any], base: Path) -> dict[str, Any]:
-    """Return the settings of an args class; what was unset is not passed, a default neither."""
-    depth = len(base)
-    here = {path[-1]: value for path, value in chosen.items() if len(path) == depth + 1 and path[:depth] == base}
-    return {key: (() if key == "extra" else None) if value is UNSET else value for key, value in here.items()}
-
-
-def _env(chosen: Mapping[Path, Any], base: Path) -> Pairs:
-    return tuple(sorted(_own(chosen, (*base, "env")).items()))
-
-
-def _pool(
-    name: str, chosen: Mapping[Path, Any], overlay: Overlay[Path], pools: tuple[str, ...], findings: list[Finding]
-) -> Pool[Any] | None:
-    base = ("pools", name)
-    own = _own(chosen, base)
-    if not NAME.fullmatch(name):
-        findings.append(bad_name(dotted(base), name))
-        return None
-    backend = own.get("backend")
-    if backend is None:
-        findings.append(_without_backend(base, overlay, pools))
-        return None
-    if backend not in BACKENDS:
-        from smgcfg.suggest import did_you_mean
-
-        message = f"expected one of {', '.join(BACKENDS)}; got {backend!r}"
-        where = _where(overlay, (*base, "backend"))
-        findings.append(error("SMG004", dotted((*base, "backend")), message, where, did_you_mean(backend, BACKENDS)))
-        return None
-    engine = BACKENDS[backend].args(**_args(chosen, (*base, "engine")))
-    return Pool(name=name, engine=engine, env=_env(chosen, base), **own)
-
-
-def _without_backend(base: Path, overlay: Overlay[Path], pools: tuple[str, ...]) -> Finding:
-    """Return the finding about a pool without a backend, which is most likely the misspelt name of another."""
-    from smgcfg.suggest import did_you_mean
-
-    others = [other for other in pools if overlay.winner(("pools", other, "backend")) is not None]
-    said = [entry for path in overlay if path[:2] == base for entry in overlay.stack(path)]
-    by_argv = bool(said) and all(isinstance(where, FromArgv) for _, where in said)
-    if others and by_argv:
-        message = f"no such pool; here {'is' if len(others) == 1 else 'are'} {', '.join(others)}"
-        return error("SMG002", dotted(base), message, said[0][1], did_you_mean(base[1], others))
-    names = "|".join(BACKENDS)
-    hint = did_you_mean(base[1], others) or (f"--backend {names}" if by_argv else f'backend = "{names}"')
-    return error("SMG007", dotted((*base, "backend")), "a required key is missing", None, hint)
-
-
-def _gateway(chosen: Mapping[Path, Any]) -> Gateway:
-    from smgcfg.flags import keys_of
-
-    base = ("gateway",)
-    reserved = keys_of(Gateway)
-    own = {key: value for key, value in _own(chosen, base).items() if key in reserved}
-    settings = {key: value for key, value in _args(chosen, base).items() if key not in reserved}
-    return Gateway(args=GatewayArgs(**settings), env=_env(chosen, base), **own)

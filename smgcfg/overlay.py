@@ -89,3 +89,8 @@ class Overlay(Generic[K]):
         """Return the (value, origin) that holds for a key, or None when nobody chose."""
         stack = self._stacks.get(key)
         return stack[-1] if stack else None
+
+    def where(self, key: K) -> Origin | None:
+        """Return where the value that holds for a key was chosen, or None when nobody chose."""
+        winner = self.winner(key)
+        return winner[1] if winner else None

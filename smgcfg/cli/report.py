@@ -1,7 +1,7 @@
 """Findings as an operator sees them: one line each, a hint below, and a count at the end."""
 
 from collections.abc import Iterable, Sequence
-from typing import TextIO
+from typing import Final, TextIO
 
 from smgcfg.errors import Finding, errors_in
 
@@ -18,8 +18,14 @@ def lines(findings: Iterable[Finding]) -> list[str]:
     return result
 
 
+#: The longest line of a report: what arrived may be of any length.
+_LONGEST: Final = 1000
+
+
 def _one_line(text: str) -> str:
     """Keep a report readable whatever arrived: line breaks and control characters are shown, not obeyed."""
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST * 2 // 3]} ... {text[-_LONGEST // 3 :]}"
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

@@ -16,6 +16,7 @@ from smgcfg.plan import Planned, plan
 from smgcfg.reference import Reference
 from smgcfg.schema import Path
 from smgcfg.sources.overrides import Override
+from smgcfg.sources.toml_text import read_most
 from smgcfg.value import Value
 
 #: The options of a deployment without a file, and the key of pool `main` that each sets.
@@ -104,10 +105,11 @@ def read_deployment(words: Words, argv: Sequence[str]) -> Loaded:
     findings: list[Finding] = []
     if options.files and short:
         names = ", ".join(f"--{name}" for name, _ in short)
-        message = f"{names}: only without a file"
-        findings.append(error("SMG011", "", message, hint="on top of a file use --set pools.NAME.KEY=VALUE"))
+        hint = "on top of a file use --set pools.NAME.KEY=VALUE"
+        findings.append(error("SMG011", names, "only without a file", hint=hint))
     if not options.files and not short:
-        findings.append(error("SMG007", "", "no deployment: name a file, or --backend and --model", hint=parser_hint()))
+        message = "no deployment: name a file, or --backend and --model"
+        findings.append(error("SMG007", "FILE", message, hint=parser_hint()))
     if findings:
         raise ConfigError(findings)
     files = _read_files(options.files)
@@ -168,10 +170,10 @@ def _read_files(paths: Sequence[str]) -> list[tuple[str, bytes]]:
     for path in paths:
         try:
             if path == "-":
-                files.append(("<stdin>", sys.stdin.buffer.read()))
+                files.append(("<stdin>", read_most(sys.stdin.buffer)))
             else:
                 with open(path, "rb") as file:
-                    files.append((path, file.read()))
+                    files.append((path, read_most(file)))
         except (OSError, ValueError) as problem:
             reason = getattr(problem, "strerror", None) or str(problem)
             findings.append(error("SMG001", path, f"can not be read: {reason}"))

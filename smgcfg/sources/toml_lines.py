@@ -1,6 +1,7 @@
 """The lines of a TOML file's keys, found by a scan that is run only when a report is printed."""
 
 import contextlib
+import math
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -63,19 +64,41 @@ def last_statement_line(text: str) -> int:
     return scanner.statement_line
 
 
+def deepest_line(text: str) -> int:
+    """Return the line on which the most deeply nested statement of a text begins.
+
+    Args:
+        text: A document that is nested too deeply for tomli.
+    """
+    # The paths of what is further in would take memory that grows with the square of the depth; tomli takes less.
+    scanner = _Scanner(text, most_depth=1000)
+    # What tomli did not reach may be no TOML at all.
+    with contextlib.suppress(ValueError):
+        scanner.scan_document()
+    return scanner.deepest_line
+
+
 class _Scanner:
     """A reader that checks as little as it can, because its text has already been parsed once.
+
+    Args:
+        text: The text.
+        most_depth: How deep what it reads may be nested.
 
     Attributes:
         explicit: The line of every path that a statement defines by itself.
         implied: The line of every table that was on the way to another path.
         statement_line: The line on which the current statement begins.
+        deepest_line: The line on which the first of the most deeply nested statements begins.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, most_depth: float = math.inf) -> None:
+        self._most_depth = most_depth
         self.explicit: dict[Path, int] = {}
         self.implied: dict[Path, int] = {}
         self.statement_line = 1
+        self.deepest_line = 1
+        self._deepest = 0
         self._table_counts: dict[Path, int] = {}  # the tables so far of each array of tables
         # As tomli does it. Now "\n" alone ends a line: str.splitlines knows more ends than TOML has.
         self._text = text.replace("\r\n", "\n")
@@ -115,6 +138,7 @@ class _Scanner:
                 self._take_string(start)
             elif start in ("[", "{"):
                 containers.append((path, 0 if start == "[" else None))
+                self._note_depth(len(containers))
             while True:
                 if not containers:
                     return
@@ -142,6 +166,12 @@ class _Scanner:
         self.explicit.setdefault(path, line)
         return path
 
+    def _note_depth(self, depth: int) -> None:
+        if depth > self._deepest:
+            self._deepest, self.deepest_line = depth, self.statement_line
+        if depth > self._most_depth:
+            raise ValueError("nested too deeply")
+
     def _current_line(self) -> int:
         self._line += self._text.count("\n", self._counted, self._position)
         self._counted = self._position
@@ -163,6 +193,7 @@ class _Scanner:
                 # tomli itself undoes the escapes, so that the key is the very one that it gave.
                 part = tomli.loads(f'key = "{raw}"')["key"] if part == '"' and "\\" in raw else raw
             key.append(part)
+            self._note_depth(len(key))
             if "." not in self._take(_AFTER_KEY_PART):
                 return key
 

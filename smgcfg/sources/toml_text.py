@@ -3,7 +3,8 @@
 import codecs
 import re
 import sys
-from typing import Any
+from bisect import bisect_left
+from typing import Any, BinaryIO
 
 import tomli
 
@@ -18,6 +19,14 @@ _SAVE_AS_UTF8 = "save the file as UTF-8"
 
 #: The most bytes that a file may have: far more than a deployment needs, and few enough to be read in no time.
 MOST_BYTES = 1 << 20
+
+
+def read_most(file: BinaryIO) -> bytes:
+    """Return the bytes of a file, of one that is too long no more than it takes to see that.
+
+    A device or a pipe may never end.
+    """
+    return file.read(MOST_BYTES + 1)
 
 
 class TomlProblem(Exception):
@@ -59,7 +68,9 @@ def read_toml(data: bytes) -> tuple[dict[str, Any], str]:
     except tomli.TOMLDecodeError as error:
         raise _syntax_problem(error) from error
     except RecursionError as error:
-        raise TomlProblem("nested too deeply") from error
+        from smgcfg.sources.toml_lines import deepest_line
+
+        raise TomlProblem("nested too deeply", deepest_line(text)) from error
     except ValueError as error:
         # The one ValueError that tomli lets through: int() of too many digits.
         raise _long_integer_problem(text) from error
@@ -68,7 +79,7 @@ def read_toml(data: bytes) -> tuple[dict[str, Any], str]:
 def _decode(data: bytes) -> str:
     for mark, name in _FOREIGN_MARKS.items():
         if data.startswith(mark):
-            raise TomlProblem(f"the file is {name}, not UTF-8", None, _SAVE_AS_UTF8)
+            raise TomlProblem(f"the file is {name}, not UTF-8", 1, _SAVE_AS_UTF8)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -97,6 +108,17 @@ def _syntax_problem(error: tomli.TOMLDecodeError) -> TomlProblem:
 def _long_integer_problem(text: str) -> TomlProblem:
     limit = sys.get_int_max_str_digits()
     too_long = [run for run in re.finditer("[0-9_]+", text) if len(run[0].replace("_", "")) > limit]
-    # With several it is not known which of them is the integer: floats, strings and comments may be as long.
-    line = text.count("\n", 0, too_long[0].start()) + 1 if len(too_long) == 1 else None
+    # Floats, strings and comments may be as long: the integer is the first of them that can not be read over.
+    first = bisect_left(too_long, True, key=lambda run: _stops_at_integer(text[: run.end()]))
+    line = text.count("\n", 0, too_long[first].start()) + 1 if first < len(too_long) else None
     return TomlProblem(f"an integer of more than {limit} digits", line, "text of digits needs quotes")
+
+
+def _stops_at_integer(begin: str) -> bool:
+    try:
+        tomli.loads(begin)
+    except tomli.TOMLDecodeError:
+        return False
+    except ValueError:
+        return True
+    return False

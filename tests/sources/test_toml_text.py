@@ -45,7 +45,7 @@ def test_another_encoding_is_named(encoding: str) -> None:
     """A file in UTF-16 or UTF-32 is told from a broken one by its mark, and without a mark by its NULs."""
     marked = problem("\ufeffa = 1\n".encode(encoding))
     assert marked.message == f"the file is {encoding[:6].upper()}, not UTF-8"
-    assert marked.line is None
+    assert marked.line == 1
     assert marked.hint == "save the file as UTF-8"
     bare = problem("a = 1\n".encode(encoding))
     assert bare.message == "a NUL character, which no text file has"
@@ -72,12 +72,13 @@ def test_another_encoding_is_named(encoding: str) -> None:
         (b'a = 1\nb = """\n[c]\nd = 1\n\n', "a text that is never closed", 2),
         (b"a = 1\nb =", "a value is missing", 2),
         (b"a = 1\n\n[b", "expected ']' at the end of a table declaration", 3),
-        (b"a = 1\n\n\na = " + b"[" * 5000 + b"]" * 5000, "nested too deeply", None),
-        (b"a = " + b"{ b = " * 5000 + b"1" + b" }" * 5000, "nested too deeply", None),
+        (b"a = 1\n\n\na = " + b"[" * 5000 + b"]" * 5000, "nested too deeply", 4),
+        (b"a = " + b"{ b = " * 5000 + b"1" + b" }" * 5000, "nested too deeply", 1),
+        (b"x = [[1]]\n" + b"a." * 9000 + b"b = 1\n= =", "nested too deeply", 2),
         (b"a = 1\nb = [\n  -" + LONG + b"]", f"an integer of more than {LIMIT} digits", 3),
         (b"a = 1\nb = " + b"1_0" * LIMIT, f"an integer of more than {LIMIT} digits", 2),
         (b"a = " + b"1_" * (LIMIT - 1) + b"1\nb = " + LONG, f"an integer of more than {LIMIT} digits", 2),
-        (b"a = '" + LONG + b"'\nb = " + LONG, f"an integer of more than {LIMIT} digits", None),
+        (b"a = '" + LONG + b"'\nb = " + LONG, f"an integer of more than {LIMIT} digits", 2),
         (b"a = " + LONG[1:] + b"\nb = 0x" + LONG[1:] + b"\nc = " + LONG, f"an integer of more than {LIMIT} digits", 3),
     ],
 )
