@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from smgcfg.launch import events
 from smgcfg.launch.alive import namespace, start_of
@@ -12,6 +12,9 @@ from smgcfg.launch.events import Event
 from smgcfg.launch.state import FORMAT
 from smgcfg.launch.supervisor import Supervisor
 from smgcfg.process import Plan, ProcessSpec
+
+#: The last lines of a process that runs are cut here, in characters: the file is written at every change.
+TAIL_WIDTH: Final = 500
 
 State = Literal["starting", "ready", "restarting", "stopping", "down"]
 
@@ -150,5 +153,5 @@ class _Known:
             "started": self._started,
             "restarts": max(0, self._starts - 1),
             "last_exit": self.last_exit,
-            "last_lines": list(last_lines),
+            "last_lines": [line[:TAIL_WIDTH] for line in last_lines],
         }

@@ -20,7 +20,7 @@ One JSON object; times are seconds since 1970, starts are clock ticks as `alive.
         started     the start of that pid
         restarts    how often it was started again
         last_exit   null, or {how: "SIGKILL", status, at, asked: whether it was told to, lines: its last ones}
-        last_lines  the last lines it had printed when the file was written
+        last_lines  the last lines it had printed when the file was written, long ones cut
 """
 
 import contextlib

@@ -105,6 +105,20 @@ def test_a_launch_with_files(tmp_path: Path, marked: Marked) -> None:
     assert sum(path.stat().st_size for path in logs.glob("chat-1.log*")) <= 2 << 16
 
 
+def test_a_launch_on_a_full_disk(tmp_path: Path, marked: Marked) -> None:
+    """That a file can not be written is said once; the launch serves on, and the other files are written."""
+    plan = fake_launch(tmp_path / "run", marked, ["--chatty"], ["--say", "hello"])
+    settings = plan.settings.evolve(log_dir=str(tmp_path / "logs"), log_max_bytes=1 << 24)
+    limited = ["sh", "-c", 'ulimit -f 64; exec "$@"', "sh"]
+    with launcher_of(plan.evolve(settings=settings), marked, tmp_path, limited) as launcher:
+        launcher.says("^READY")
+        launcher.says(r"^trial: '.*/chat-0\.log' can not be written: file too large; going on without$")
+        launcher.signal(signal.SIGTERM)
+        assert launcher.ends() == 143
+    assert launcher.text.count("can not be written") == 1
+    assert "hello" in lines_of(tmp_path / "logs" / "chat-1.log")
+
+
 def test_a_directory_that_can_not_be(tmp_path: Path, marked: Marked) -> None:
     """A launch whose log directory can not be made says so, and serves."""
     (tmp_path / "file").write_text("")
