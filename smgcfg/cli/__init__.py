@@ -22,6 +22,8 @@ COMMANDS = {
     "keys": "search the settings of a deployment file",
     "schema": "print the JSON Schema of a deployment file, for editors",
     "import": "turn another launcher's command line into a deployment file",
+    "drift": "compare the flags of what is installed with those that smgcfg knows",
+    "upgrade": "say what another version of the engine asks of a deployment file, or write it",
 }
 
 #: The commands that go on until they are told to stop.
