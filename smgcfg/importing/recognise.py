@@ -26,6 +26,9 @@ from smgcfg.plan import Planned, plan
 #: The variable in which Slurm says on how many machines a step runs; TokenSpeed spreads an engine over them.
 _NODES: Final = "SLURM_STEP_NUM_NODES"
 
+#: How a path begins that a deployment file takes for relative to itself.
+_RELATIVE: Final = ("./", "../")
+
 #: A machine with as many GPUs as it takes.
 _SOMEWHERE: Final = Environment(uid=0, python="python3")
 
@@ -81,6 +84,8 @@ def import_command(
     _settle_owned(parts, planned)
     _note_promises(parts, planned)
     _note_derived(parts, planned)
+    if any(word.partition("=")[2].startswith(_RELATIVE) or word.startswith(_RELATIVE) for word in words):
+        parts.notes.append("a path that begins with ./ or ../ is relative to the file: keep it where the command ran")
     made = planned.plan
     secret = made is not None and any(process.secrets or process.secret_env for process in made.processes)
     lost = sorted(parts.lost, key=lambda entry: entry.words[0].at)

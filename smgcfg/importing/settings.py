@@ -112,7 +112,7 @@ def missing(cls: type[Args], item: Item, program: Program) -> str:
         from smgcfg.suggest import did_you_mean
 
         near = did_you_mean(item.name, spelling_table(cls, program.version))
-        return f"{program} has no such flag" + (f"; {near}" if near else "")
+        return f"{program} has no such flag; " + (near or "a flag of a newer release goes into extra")
     there = ", ".join(item.spec.versions)
     # Imported here: only a flag that is gone needs the snapshot.
     from smgcfg.snapshots import snapshot

@@ -111,6 +111,13 @@ def test_the_promises_that_the_command_did_not_keep_are_said() -> None:
     assert not any("grammar_backend" in note for note in import_command(words).notes)
 
 
+def test_relative_paths_stay_where_they_are() -> None:
+    """A file's relative paths are relative to the file, a command's to where it ran: the report says so."""
+    for words in (["ts", "serve", "./m"], [*TS, "--chat-template=../t.jinja"]):
+        assert any("relative to the file" in note for note in import_command(words).notes)
+    assert not any("relative to the file" in note for note in import_command(TS).notes)
+
+
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
