@@ -5,7 +5,7 @@ What a program's source alone does not tell, measured with TokenSpeed 0.1.0 and 
 
 - the choices of smg's `--reasoning-parser` and `--tool-call-parser`: a compiled module returns them. So smg's parser is
   made by importing it, and only where that fails is its source read.
-- whether a flag is there, or what a default is, where the machine or another package decides: no flag of these releases.
+- whether a flag is there, or its default, where the machine or another package decides: no flag of these releases.
 - what no parser says, imported or not: bounds that are checked later, rules across flags, secrets, the JSON in a text.
 
 What is not known of a flag stands in its record as `unknown`, with the reason, and is not compared.
