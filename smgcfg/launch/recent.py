@@ -1,9 +1,7 @@
 """The lines of a launch that are kept in memory, for whoever asks for them later."""
 
 from collections import deque
-from typing import Final
-
-from smgcfg.value import Value
+from typing import Final, NamedTuple
 
 #: What is kept of each process, in characters; a line counts some more, for what it takes to hold it.
 KEPT: Final = 256 << 10
@@ -13,8 +11,8 @@ _LINE_COST: Final = 100
 LAUNCHER: Final = "launcher"
 
 
-class Line(Value):
-    """A line that was printed.
+class Line(NamedTuple):
+    """A line that was printed; made for every one, and so a tuple.
 
     Attributes:
         number: Its place among all lines of the launch.
