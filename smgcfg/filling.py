@@ -2,8 +2,6 @@
 
 from typing import Any, Generic, TypeVar
 
-import attrs
-
 from smgcfg.args import Args, check_setting
 from smgcfg.codec import Refused
 from smgcfg.errors import Finding, error, warning
@@ -113,4 +111,4 @@ class Filling(Generic[A]):
 
     def result(self) -> A:
         """Return the settings with everything filled in."""
-        return attrs.evolve(self._args, **self._filled)
+        return self._args.evolve(**self._filled)

@@ -3,8 +3,6 @@
 import re
 from typing import Any, Final
 
-import attrs
-
 from smgcfg.args import set_settings
 from smgcfg.backends import BACKENDS
 from smgcfg.backends._base import Backend
@@ -123,7 +121,7 @@ class Layout:
             self.findings.append(filling.placed(error("SMG017", key, why)))
         # The engine's rules are about its whole command line, the owned settings included.
         somewhere = Endpoint(transport, pool.host, min(shape.port, HIGHEST), self.run_dir)
-        whole = attrs.evolve(engine, **backend.place(somewhere))
+        whole = engine.evolve(**backend.place(somewhere))
         self.findings += map(filling.placed, whole.findings(pool.release or pool.engine_version))
         return shape
 

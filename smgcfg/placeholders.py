@@ -13,7 +13,7 @@ OF_WORKER: Final = ("index", "name", "port", "gpus", "run_dir")
 #: What the gateway's words may hold: there is one gateway, and it has no GPUs.
 OF_GATEWAY: Final = ("name", "port", "run_dir")
 
-_TOKEN: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+_TOKEN: Final = r"\{\{|\}\}|\{([^{}]*)\}|[{}]"
 
 
 class Template(Value):
@@ -45,7 +45,7 @@ def template(text: str, known: Sequence[str]) -> Template:
     if "{" not in text and "}" not in text:
         return Template((text,))
     parts, literal, end = [], "", 0
-    for token in _TOKEN.finditer(text):
+    for token in re.finditer(_TOKEN, text):
         literal += text[end : token.start()]
         end = token.end()
         word = token[0]

@@ -1,6 +1,5 @@
 """Where each key of a deployment file belongs: the tables, and the declaration behind every key."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal
 
@@ -48,7 +47,7 @@ _ELSEWHERE: Final = {
 }
 
 #: A key that TOML takes without quotes.
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_BARE: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 _NORMAL: Final[dict[str, Callable[[object], object]]] = {"served_model_name": name_list, "gpus": gpu_list}
 
@@ -289,7 +288,7 @@ class Schema:
 
 def dotted(path: Path) -> str:
     """Return a path as TOML writes it, quoted where a bare key can not stand."""
-    return ".".join(key if _BARE.fullmatch(key) else _quoted(key) for key in path)
+    return ".".join(key if key and not key.strip(_BARE) else _quoted(key) for key in path)
 
 
 def _quoted(key: str) -> str:

@@ -4,8 +4,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-import attrs
-
 from smgcfg.args import Args, set_settings
 from smgcfg.backends import BACKENDS
 from smgcfg.backends._base import Backend
@@ -161,7 +159,7 @@ def _args_findings(backend: Backend[Any], endpoint: Endpoint, args: Args) -> lis
         findings.append(error("SMG007", model, "a worker needs a model"))
     findings += [error("SMG017", key, why) for key, why in backend.unbuilt(args).items()]
     # The engine's rules are about the whole command line, the owned settings included.
-    return findings + attrs.evolve(args, **backend.place(endpoint)).findings()
+    return findings + args.evolve(**backend.place(endpoint)).findings()
 
 
 def _backend_of(args: Args) -> Backend[Any]:

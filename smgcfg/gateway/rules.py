@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 
 _WORKER_SCHEMES: Final = ("http://", "https://", "grpc://", "grpcs://", "ipc://")
 _CLASSES: Final = ("system", "interactive", "default", "bulk")
-_HEADER: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_HEADER: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _SELECTORS: Final = ("selector", "encode_selector", "prefill_selector", "decode_selector", "router_selector")
 _EVERYWHERE: Final = ("0.0.0.0", "::", "[::]")
 _MESH_TLS: Final = ("mesh_tls_ca_cert", "mesh_tls_cert", "mesh_tls_key")
+
+
+def _is_header(text: str) -> bool:
+    return re.fullmatch(_HEADER, text) is not None
 
 
 def _is_port(text: str) -> bool:
@@ -136,7 +140,7 @@ SHARED: Final = (
         lambda s: s.cache_index == "hash" and not s.cache_boundaries and s.holds("policy", "cache_aware"),
         "--cache-index hash needs --cache-boundaries",
     ),
-    _every("routing_key_headers", _HEADER.fullmatch, "must each be a header's name"),
+    _every("routing_key_headers", _is_header, "must each be a header's name"),
     # workers
     _every(
         "worker_urls",
@@ -226,10 +230,10 @@ ONLY_1_13_0: Final = (
         + ", ".join(_CLASSES)
         + " with --priority-scheduler-enabled",
     ),
-    _every("request_id_headers", _HEADER.fullmatch, "must each be a header's name"),
+    _every("request_id_headers", _is_header, "must each be a header's name"),
     Rule(
         ("tenant_header_name",),
-        lambda s: s.tenant_header_name is not None and not _HEADER.fullmatch(s.tenant_header_name),
+        lambda s: s.tenant_header_name is not None and not _is_header(s.tenant_header_name),
         "--tenant-header-name must be a header's name, got {s.tenant_header_name!r}",
     ),
     Rule(
