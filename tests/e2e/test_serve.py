@@ -45,7 +45,7 @@ def test_what_an_operator_sees(place: Place) -> None:
         rf"trial: starting 2 workers, run dir {place.run_dir}",
         r"gateway  up \d\.\d s  pid \d+",
         *[r"demo-[01]   ready \d\.\d s  pid \d+"] * 2,
-        r"verify +demo-0 ok, demo-1 ok \(\d of \d promises, \d+\.\d s\)",
+        r"verify +demo-0 ok, demo-1 ok \(14 of 14 promises, \d+\.\d s\)",
         rf"READY {place.url}   model public   stop: Ctrl-C",
         r"trial: SIGTERM: stopping, the gateway finishes .*",
         r"gateway  stopped \d\.\d s  exit code 0",
