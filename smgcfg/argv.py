@@ -279,6 +279,11 @@ class _Reader:
         except Refused as refused:
             self._problem(refused.code, at, name, str(refused), refused.hint)
             return
+        taken = spec.taken(self.version)
+        if taken is not None and self.version is not None and not spec.many and value not in taken:
+            message = f"version {self.version} takes {', '.join(map(str, taken))}; got {shown(spec, value)}"
+            self._problem("SMG013", at, name, message)
+            return
         if spec.key in self.reading.values and (spec.kind in ("append", "groups") or spec.extends):
             self._set(spec, self.reading.values[spec.key] + value, at, adds=True)
         else:
