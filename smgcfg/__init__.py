@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from smgcfg.loading import load as load
     from smgcfg.overlay import UNSET as UNSET
     from smgcfg.overlay import Layer as Layer
-    from smgcfg.plan import plan as plan
+    from smgcfg.planning.plan import plan as plan
     from smgcfg.process import Plan as Plan
     from smgcfg.process import ProcessSpec as ProcessSpec
     from smgcfg.reading import read_references as read_references
     from smgcfg.reference import Reference as Reference
-    from smgcfg.worker import worker_command as worker_command
-    from smgcfg.worker import worker_url as worker_url
+    from smgcfg.planning.worker import worker_command as worker_command
+    from smgcfg.planning.worker import worker_url as worker_url
 
 __version__ = "0.1.0"
 
@@ -53,10 +53,10 @@ _HOMES = {
     "UNSET": "overlay",
     "converter": "conversion",
     "load": "loading",
-    "plan": "plan",
+    "plan": "planning.plan",
     "read_references": "reading",
-    "worker_command": "worker",
-    "worker_url": "worker",
+    "worker_command": "planning.worker",
+    "worker_url": "planning.worker",
 }
 
 __all__ = [*_HOMES]

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
 from smgcfg.config import Gateway, Pool
-from smgcfg.derive import GATEWAY, Shape
+from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.flags import specs_of, spelling_table
 from smgcfg.gateway import GatewayArgs, command
 from smgcfg.origin import Derived, Origin
-from smgcfg.plan import Planned
+from smgcfg.planning.plan import Planned
 from smgcfg.process import Plan, ProcessSpec
 from smgcfg.schema import Path, dotted
 from smgcfg.sources.overrides import read_path

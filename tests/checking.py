@@ -8,7 +8,7 @@ from smgcfg.checks import check
 from smgcfg.checks.subject import Subject
 from smgcfg.errors import Finding, errors_in
 from smgcfg.loading import load_sources
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 from smgcfg.sources.overrides import Override
 
 #: The beginning of every file: a pool with nothing wrong.

@@ -14,7 +14,7 @@ from smgcfg.environment import Environment
 from smgcfg.errors import errors_in
 from smgcfg.flags import specs_of
 from smgcfg.gateway import GatewayArgs
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 from smgcfg.process import Plan, ProcessSpec
 
 #: A machine with as many GPUs as it takes.

@@ -7,7 +7,7 @@ from smgcfg.config import Deployment, Gateway, Launch, Pool
 from smgcfg.environment import Environment
 from smgcfg.errors import errors_in
 from smgcfg.gateway import GatewayArgs
-from smgcfg.plan import Planned, plan
+from smgcfg.planning.plan import Planned, plan
 from smgcfg.process import Plan
 
 #: A machine that is nobody's.

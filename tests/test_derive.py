@@ -17,7 +17,7 @@ from smgcfg.gateway import GatewayArgs
 from smgcfg.gateway.command import OWNED
 from smgcfg.origin import Derived, FromFile
 from smgcfg.overlay import UNSET, Layer, Overlay
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 from smgcfg.testing import strategies
 
 FACTS = {

@@ -19,7 +19,7 @@ from smgcfg.config import Deployment
 from smgcfg.diffing import GATEWAY_RESTARTS, Difference, _Side, difference
 from smgcfg.errors import errors_in
 from smgcfg.gateway import GatewayArgs
-from smgcfg.plan import Planned, plan
+from smgcfg.planning.plan import Planned, plan
 from smgcfg.process import ProcessSpec
 from smgcfg.testing import strategies
 

@@ -10,7 +10,7 @@ from smgcfg.flags import keys_of, spec_of
 from smgcfg.loading import EngineFlags, load_sources
 from smgcfg.origin import Derived, FromArgv, FromDefault, FromFile
 from smgcfg.overlay import UNSET, Overlay
-from smgcfg.plan import Planned, plan
+from smgcfg.planning.plan import Planned, plan
 from smgcfg.reference import Reference
 from smgcfg.schema import Path
 from smgcfg.sources.overrides import Override, read_path

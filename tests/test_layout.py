@@ -10,7 +10,7 @@ from planning import HERE, codes, flag, good, planned, pool
 from smgcfg.config import Deployment, Pool
 from smgcfg.endpoint import HANDSHAKE_PORTS, handshake_port
 from smgcfg.environment import Environment
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 from smgcfg.process import DeathNotice
 from smgcfg.testing import strategies
 

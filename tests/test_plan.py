@@ -14,7 +14,7 @@ from smgcfg.config import Deployment
 from smgcfg.errors import errors_in
 from smgcfg.origin import FromFile
 from smgcfg.overlay import Layer, Overlay
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 from smgcfg.testing import strategies
 
 # --- words and environments ------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_a_deployment_without_a_usable_pool_has_no_plan() -> None:
 _PROGRAM = """
 from planning import HERE, deployment, pool
 from smgcfg.cli.render_plan import commands, document_text, short_form
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 for made in (
     deployment(pool("a", replicas=3, env=(("B", "1"), ("A", "2")))),
     deployment(pool("a", port=29999), pool("b", port=29999), gateway={"port": 29999, "health_check_port": 29999}),

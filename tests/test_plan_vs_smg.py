@@ -13,7 +13,7 @@ from smgcfg.backends import BACKENDS
 from smgcfg.backends.tokenspeed.args import TokenspeedArgs
 from smgcfg.endpoint import handshake_port
 from smgcfg.errors import errors_in
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 from smgcfg.process import ProcessSpec
 from smgcfg.testing import strategies
 

@@ -11,7 +11,7 @@ from smgcfg import ConfigError, Deployment, Reference, load, read_references
 from smgcfg.errors import Finding
 from smgcfg.launch.run import check_host
 from smgcfg.loading import Loaded, load_sources
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 from smgcfg.reading import Reader, with_references_read
 from smgcfg.sources.overrides import Override
 from smgcfg.toml_write import deployment_text

@@ -16,7 +16,7 @@ from smgcfg.backends.tokenspeed.args import TokenspeedArgs
 from smgcfg.cli import main
 from smgcfg.flags import key_of, spec_of, specs_of
 from smgcfg.loading import load_sources
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 from smgcfg.snapshots import snapshot
 from smgcfg.sources.document import Document, read_document
 from smgcfg.testing.strategies import settings as some_settings

@@ -16,7 +16,7 @@ from smgcfg.backends.tokenspeed.args import TokenspeedArgs
 from smgcfg.endpoint import Endpoint
 from smgcfg.errors import ConfigError, errors_in
 from smgcfg.gateway import GatewayArgs
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 from smgcfg.testing import strategies
 
 ENGINE = BACKENDS["tokenspeed"]

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from smgcfg.backends._base import Promise
 from smgcfg.checks.subject import Subject, said
-from smgcfg.derive import GATEWAY, Shape
+from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.errors import Finding, Severity
 from smgcfg.schema import dotted
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from smgcfg.checks.subject import Subject
-from smgcfg.derive import GATEWAY, Shape
+from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.endpoint import LOOPBACK, bare
 from smgcfg.errors import Finding
 from smgcfg.gateway import command

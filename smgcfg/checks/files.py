@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from typing import Final
 
 from smgcfg.checks.subject import Subject
-from smgcfg.derive import GATEWAY
+from smgcfg.planning.derive import GATEWAY
 from smgcfg.errors import Finding
 from smgcfg.schema import Path
 

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from smgcfg.args import Args, set_settings
 from smgcfg.checks.subject import Subject
-from smgcfg.compose import is_secret_name
-from smgcfg.derive import GATEWAY
+from smgcfg.planning.compose import is_secret_name
+from smgcfg.planning.derive import GATEWAY
 from smgcfg.errors import Finding
 from smgcfg.flags import key_of, spec_of
 from smgcfg.origin import FromArgv

@@ -6,7 +6,7 @@ from typing import Final
 
 from smgcfg.args import set_settings
 from smgcfg.checks.subject import Subject
-from smgcfg.derive import GATEWAY
+from smgcfg.planning.derive import GATEWAY
 from smgcfg.errors import Finding
 from smgcfg.flags import specs_of
 from smgcfg.gateway import GatewayArgs

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from smgcfg.checks.subject import Subject
-from smgcfg.derive import GATEWAY, Shape
+from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.errors import Finding
-from smgcfg.gpus import visible_gpus
+from smgcfg.planning.gpus import visible_gpus
 from smgcfg.schema import Path, dotted
 
 _VISIBLE: Final = "CUDA_VISIBLE_DEVICES"

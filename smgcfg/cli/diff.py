@@ -11,7 +11,7 @@ from smgcfg.diffing import Change, Difference, ProcessChange, Said, difference
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.loading import Loaded, load_sources
-from smgcfg.plan import Planned, plan
+from smgcfg.planning.plan import Planned, plan
 
 _USAGE = "smgcfg diff OLD NEW | --old FILE... --new FILE... [--json]"
 

@@ -105,7 +105,7 @@ def _ask(python: str, names: Sequence[str], env: dict[str, str] | None = None) -
 
 def _subjects(files: Sequence[str]) -> list[Subject]:
     from smgcfg.cli.sources import add_source_options, read_deployment, take_apart
-    from smgcfg.plan import plan
+    from smgcfg.planning.plan import plan
 
     parser = Parser("drift", "", _USAGE)
     add_source_options(parser)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from smgcfg.errors import SmgcfgError
 from smgcfg.launch.effects import Checked
-from smgcfg.plan import Planned
+from smgcfg.planning.plan import Planned
 from smgcfg.process import Plan
 from smgcfg.verify.gateway import Target
 from smgcfg.verify.launching import LIMITS, summary, verify_launch

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from smgcfg.cli.parser import Parser
 from smgcfg.cli.sources import add_source_options, review, save, take_apart
 from smgcfg.errors import ConfigError, Finding, errors_in
-from smgcfg.plan import Planned
+from smgcfg.planning.plan import Planned
 
 _USAGE = "smgcfg plan FILE... [--set PATH=VALUE] [--unset PATH] [--commands | --json] [--host] [-- ENGINE FLAGS]"
 

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 from smgcfg.backends._base import Promise
 from smgcfg.cli.report import count, lines
-from smgcfg.compose import Slot
-from smgcfg.derive import GATEWAY, Shape
+from smgcfg.planning.compose import Slot
+from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.errors import Finding
 from smgcfg.flags import spec_of
 from smgcfg.origin import FromDefault, Origin
-from smgcfg.plan import Planned
+from smgcfg.planning.plan import Planned
 from smgcfg.process import Plan, ProcessSpec
 
 #: What the shell variables of secrets begin with in `--commands`.

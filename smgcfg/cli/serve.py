@@ -9,7 +9,7 @@ from smgcfg.cli.report import count, lines
 from smgcfg.cli.sources import add_source_options, review, save, take_apart
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, errors_in
-from smgcfg.plan import Planned
+from smgcfg.planning.plan import Planned
 from smgcfg.process import Plan
 
 if TYPE_CHECKING:

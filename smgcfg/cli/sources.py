@@ -9,10 +9,10 @@ from smgcfg.cli.parser import Parser
 from smgcfg.config import Deployment
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, Finding, error, errors_in
-from smgcfg.filling import Choices
+from smgcfg.planning.filling import Choices
 from smgcfg.loading import EngineFlags, Loaded, load_sources
 from smgcfg.overlay import Overlay
-from smgcfg.plan import Planned, plan
+from smgcfg.planning.plan import Planned, plan
 from smgcfg.reference import Reference
 from smgcfg.schema import Path
 from smgcfg.sources.overrides import Override

@@ -120,7 +120,7 @@ def _rows(changes: Sequence[Change]) -> list[str]:
 def _left(path: str, text: str) -> list[Finding]:
     """Return what is wrong with a file's deployment; nothing where the file is no whole one, and laid over another."""
     from smgcfg.loading import load_sources
-    from smgcfg.plan import plan
+    from smgcfg.planning.plan import plan
 
     loaded = load_sources([(path, text.encode("utf-8"))])
     if loaded.deployment is None or errors_in(loaded.findings):

@@ -12,7 +12,7 @@ from smgcfg.endpoint import Endpoint
 from smgcfg.environment import Environment
 from smgcfg.errors import Finding
 from smgcfg.gateway.versions import DISTRIBUTIONS
-from smgcfg.plan import Planned
+from smgcfg.planning.plan import Planned
 from smgcfg.release import release_findings
 from smgcfg.schema import Path, dotted
 from smgcfg.snapshots import Snapshot

@@ -21,7 +21,7 @@ from smgcfg.importing.smg_launch import smg_launch
 from smgcfg.importing.smg_serve import smg_serve
 from smgcfg.importing.ts_serve import ts_serve
 from smgcfg.importing.words import numbered, refuse, texts
-from smgcfg.plan import Planned, plan
+from smgcfg.planning.plan import Planned, plan
 
 #: The variable in which Slurm says on how many machines a step runs; TokenSpeed spreads an engine over them.
 _NODES: Final = "SLURM_STEP_NUM_NODES"

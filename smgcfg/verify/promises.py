@@ -7,12 +7,12 @@ import attrs
 
 from smgcfg.backends._base import Promise
 from smgcfg.codec import word
-from smgcfg.derive import Shape
+from smgcfg.planning.derive import Shape
 from smgcfg.endpoint import bracketed
 from smgcfg.flags import spec_of
 from smgcfg.gateway import GatewayArgs
 from smgcfg.origin import FromDefault
-from smgcfg.plan import Planned
+from smgcfg.planning.plan import Planned
 from smgcfg.process import Plan
 from smgcfg.verify.gateway import Target
 from smgcfg.verify.probes import KINDS, Kind

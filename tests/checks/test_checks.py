@@ -12,7 +12,7 @@ from smgcfg.checks.subject import Subject
 from smgcfg.config import Deployment
 from smgcfg.explain import Explainer
 from smgcfg.overlay import Overlay
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 from smgcfg.testing import strategies
 
 VARIABLES = st.dictionaries(

@@ -17,7 +17,7 @@ from smgcfg.cli.render_plan import commands, document, document_text, short_form
 from smgcfg.errors import errors_in
 from smgcfg.origin import FromFile
 from smgcfg.overlay import UNSET, Layer, Overlay
-from smgcfg.plan import Planned, plan
+from smgcfg.planning.plan import Planned, plan
 from smgcfg.process import Plan
 from smgcfg.reference import Reference
 from smgcfg.testing import strategies

@@ -12,7 +12,7 @@ from planted import ENGINE, ENGINE_FIRST, planted
 from smgcfg.cli import main
 from smgcfg.errors import errors_in
 from smgcfg.loading import load_sources
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 from smgcfg.snapshots import read_snapshot
 
 FILE = """

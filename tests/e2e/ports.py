@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from smgcfg.derive import METRICS_PORTS
+from smgcfg.planning.derive import METRICS_PORTS
 from smgcfg.endpoint import Endpoint
 
 #: Below the ports that the kernel gives away, and below the handshake band.

@@ -14,7 +14,7 @@ from launch.plans import until
 from smgcfg import Environment, GatewayArgs, LaunchError, Plan, TokenspeedArgs, load, worker_command, worker_url
 from smgcfg.launch import Launch
 from smgcfg.launch.run_dir import run_dir_findings
-from smgcfg.plan import plan
+from smgcfg.planning.plan import plan
 from smgcfg.standin.deploy import model_dir, with_standins, write_model
 from smgcfg.standin.tokenizer import write_model_dir
 

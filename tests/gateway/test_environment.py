@@ -9,7 +9,7 @@ import pytest
 from oracles import wheels
 from planning import good
 
-from smgcfg.compose import by_environment
+from smgcfg.planning.compose import by_environment
 from smgcfg.flags import specs_of
 from smgcfg.gateway import GatewayArgs
 

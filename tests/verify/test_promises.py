@@ -5,7 +5,7 @@ from verify.reports import report, seen
 
 from smgcfg.environment import Environment
 from smgcfg.loading import load_sources
-from smgcfg.plan import Planned, plan
+from smgcfg.planning.plan import Planned, plan
 from smgcfg.verify.probes import KINDS
 from smgcfg.verify.promises import promises_of, target_of
 

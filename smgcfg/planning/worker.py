@@ -11,9 +11,9 @@ from smgcfg.codec import words
 from smgcfg.endpoint import SOCKET_PATH_LIMIT, Endpoint, Transport, is_host
 from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.flags import spec_of
-from smgcfg.line import Line, flags_line
-from smgcfg.owned import owned_findings
-from smgcfg.ports import HIGHEST
+from smgcfg.planning.line import Line, flags_line
+from smgcfg.planning.owned import owned_findings
+from smgcfg.planning.ports import HIGHEST
 from smgcfg.value import Value
 
 

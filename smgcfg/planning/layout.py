@@ -6,19 +6,19 @@ from typing import Any, Final
 from smgcfg.args import set_settings
 from smgcfg.backends import BACKENDS
 from smgcfg.backends._base import Backend
-from smgcfg.compose import Slot
+from smgcfg.planning.compose import Slot
 from smgcfg.config import FIRST_WORKER_PORT, Deployment, Pool
-from smgcfg.derive import Shape, engine_filling
+from smgcfg.planning.derive import Shape, engine_filling
 from smgcfg.endpoint import Endpoint, Transport, is_host
 from smgcfg.environment import Environment
 from smgcfg.errors import Finding, error, warning
-from smgcfg.filling import Choices, Derivations
-from smgcfg.gpus import GpuSlices, Overlap, Shortage, visible_gpus
+from smgcfg.planning.filling import Choices, Derivations
+from smgcfg.planning.gpus import GpuSlices, Overlap, Shortage, visible_gpus
 from smgcfg.origin import Derived
-from smgcfg.owned import in_pool, owned_findings
-from smgcfg.ports import HANDSHAKE, HIGHEST, WORKER, Claim, PortBook
+from smgcfg.planning.owned import in_pool, owned_findings
+from smgcfg.planning.ports import HANDSHAKE, HIGHEST, WORKER, Claim, PortBook
 from smgcfg.schema import Path, dotted
-from smgcfg.worker import socket_path_finding
+from smgcfg.planning.worker import socket_path_finding
 
 RUN_DIR: Final[Path] = ("launch", "run_dir")
 

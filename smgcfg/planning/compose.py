@@ -6,20 +6,20 @@ from typing import Any, Final
 from smgcfg.args import set_settings
 from smgcfg.codec import Refused, word
 from smgcfg.config import Gateway
-from smgcfg.derive import Shape
+from smgcfg.planning.derive import Shape
 from smgcfg.endpoint import DEATH_FRAME, LOOPBACK, Endpoint
 from smgcfg.errors import Finding, error
-from smgcfg.filling import Choices
+from smgcfg.planning.filling import Choices
 from smgcfg.flags import keys_of, spec_of, specs_of
 from smgcfg.gateway import GatewayArgs, command
-from smgcfg.line import Line, flags_line
-from smgcfg.placeholders import Template, template
-from smgcfg.ports import HANDSHAKE
+from smgcfg.planning.line import Line, flags_line
+from smgcfg.planning.placeholders import Template, template
+from smgcfg.planning.ports import HANDSHAKE
 from smgcfg.process import DeathNotice, Port, ProcessSpec, Readiness
 from smgcfg.reference import VARIABLE, Reference, Text
 from smgcfg.schema import Path, dotted
 from smgcfg.value import Value
-from smgcfg.worker import WorkerFlags, program_words
+from smgcfg.planning.worker import WorkerFlags, program_words
 
 #: The gateway stops first: it lets its requests run out, and must not see its workers die.
 STOP_GATEWAY: Final = 0
