@@ -175,7 +175,7 @@ class _Reader:
         if any(spec.secret for spec, _ in filter(None, before)):
             words = "a word behind a secret"
         more = f" (and {count - 1} behind it)" if count > 1 else ""
-        self._problem("SMG011", at, "", f"{words}{more} belongs to no flag")
+        self._problem("SMG011", at, "--" if self.lenient else "", f"{words}{more} belongs to no flag")
 
     # --- flags ---
 

@@ -299,12 +299,15 @@ def _engine_flags(flags: EngineFlags, pools: tuple[str, ...], schema: Schema) ->
     pool = flags.pool
     if pool is None and len(pools) == 1:
         pool = pools[0]
+    if not pools:
+        # Why there is none is reported; what is wrong with the flags themselves is another problem.
+        return Layer(), flags_layer(schema, pool or "NAME", flags.tokens, flags.first)[1]
     if pool is None:
         message = f"engine flags behind '--' are for one pool; here are {len(pools)}: {', '.join(pools)}"
         return Layer(), [error("SMG011", "--", message, where, "say which with --pool NAME")]
     if pool not in pools:
         from smgcfg.suggest import did_you_mean
 
-        message = f"no such pool {pool!r}; here {'is' if len(pools) == 1 else 'are'} {', '.join(pools) or 'none'}"
+        message = f"no such pool {pool!r}; here {'is' if len(pools) == 1 else 'are'} {', '.join(pools)}"
         return Layer(), [error("SMG002", "--pool", message, None, did_you_mean(pool, pools))]
     return flags_layer(schema, pool, flags.tokens, flags.first)

@@ -2,14 +2,14 @@
 
 import json
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from smgcfg.cli.parser import Parser
+from smgcfg.cli.sources import read_files
 from smgcfg.diffing import Change, Difference, ProcessChange, Said, difference
 from smgcfg.environment import Environment
-from smgcfg.errors import ConfigError, Finding, error, errors_in
+from smgcfg.errors import ConfigError, errors_in
 from smgcfg.loading import Loaded, load_sources
 from smgcfg.planning.plan import Planned, plan
 
@@ -91,21 +91,9 @@ def _planned(old: Sequence[str], new: Sequence[str]) -> tuple[Planned, Planned]:
 
 
 def _loaded(paths: Sequence[str]) -> Loaded:
-    files: list[tuple[str, bytes]] = []
-    findings: list[Finding] = []
-    for path in paths:
-        try:
-            if path == "-":
-                files.append(("stdin", sys.stdin.buffer.read()))
-            else:
-                with open(path, "rb") as file:
-                    files.append((path, file.read()))
-        except (OSError, ValueError) as problem:
-            reason = getattr(problem, "strerror", None) or str(problem)
-            findings.append(error("SMG001", path, f"can not be read: {reason}"))
-    loaded = load_sources(files, environ=os.environ) if not findings else None
-    if loaded is None or loaded.deployment is None or errors_in(loaded.findings):
-        raise ConfigError(findings if loaded is None else loaded.findings)
+    loaded = load_sources(read_files(paths), environ=os.environ)
+    if loaded.deployment is None or errors_in(loaded.findings):
+        raise ConfigError(loaded.findings)
     return loaded
 
 

@@ -24,7 +24,7 @@ def run(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv[1:end])
     if not argv[end + 1 :]:
         hint = "smgcfg import -- ts serve --model MODEL"
-        raise ConfigError([error("SMG011", "", "no command; it stands behind --", hint=hint)])
+        raise ConfigError([error("SMG011", "COMMAND", "is missing; it stands behind --", hint=hint)])
     imported = import_command(
         argv[end + 1 :],
         name=options.name,

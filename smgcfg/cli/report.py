@@ -25,7 +25,7 @@ _LONGEST: Final = 1000
 def _one_line(text: str) -> str:
     """Keep a report readable whatever arrived: line breaks and control characters are shown, not obeyed."""
     if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST * 2 // 3]} ... {text[-_LONGEST // 3 :]}"
+        text = f"{text[: _LONGEST * 2 // 3]}...{text[-_LONGEST // 3 :]}"
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

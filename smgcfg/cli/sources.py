@@ -112,7 +112,7 @@ def read_deployment(words: Words, argv: Sequence[str]) -> Loaded:
         findings.append(error("SMG007", "FILE", message, hint=parser_hint()))
     if findings:
         raise ConfigError(findings)
-    files = _read_files(options.files)
+    files = read_files(options.files)
     base = [
         Override("set", f"pools.main.{_SHORT[name]}={value}", _index(argv, name), f"--{name}") for name, value in short
     ]
@@ -164,7 +164,15 @@ def _index(argv: Sequence[str], name: str) -> int:
     return next((at for at, word in enumerate(argv, 1) if word.partition("=")[0] == f"--{name}"), 1)
 
 
-def _read_files(paths: Sequence[str]) -> list[tuple[str, bytes]]:
+def read_files(paths: Sequence[str]) -> list[tuple[str, bytes]]:
+    """Return the bytes of files, each with its name.
+
+    Args:
+        paths: The files; "-" is standard input.
+
+    Raises:
+        ConfigError: Some can not be read: all of them that can not.
+    """
     files: list[tuple[str, bytes]] = []
     findings: list[Finding] = []
     for path in paths:
@@ -176,7 +184,8 @@ def _read_files(paths: Sequence[str]) -> list[tuple[str, bytes]]:
                     files.append((path, read_most(file)))
         except (OSError, ValueError) as problem:
             reason = getattr(problem, "strerror", None) or str(problem)
-            findings.append(error("SMG001", path, f"can not be read: {reason}"))
+            plain = path.isprintable() and path and not set(path) & set(" '\":")
+            findings.append(error("SMG001", path if plain else repr(path), f"can not be read: {reason}"))
     if findings:
         raise ConfigError(findings)
     return files

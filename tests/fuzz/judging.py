@@ -1,0 +1,136 @@
+"""One command line run in this process, and what is wrong with how it ended."""
+
+import contextlib
+import io
+import json
+import re
+import signal
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import Any, Final
+
+from smgcfg.cli import main
+
+#: Seconds of computing, and seconds by the clock, after which a command counts as hanging. Machines that run tests are
+#: busy, so the clock says little.
+COMPUTING, WAITING = 5.0, 60.0
+
+#: The exit codes of each command that its help names, beside those of all.
+EXITS: Final[dict[str, set[int]]] = {
+    "verify": {1, 3}, "watch": {1, 3}, "diff": {1}, "keys": {1}, "import": {1}, "status": {1, 3, 4}, "logs": {1, 3, 4},
+    "restart": {1, 3, 4}, "stop": {1, 3, 4}, "drift": {1, 3},
+}  # fmt: skip
+
+#: The commands that may have nothing to print.
+QUIET: Final = ("status", "logs")
+
+_FINDING: Final = re.compile(r"^(?:(?P<place>.+?)  )?(?:error  |warning) SMG\d{3} (?P<rest>.*)$")
+#: A file's line or an argument's number; a key, a flag, an option, a file, a command.
+_PLACE: Final = re.compile(r"^.+:\d+$|^argument \d+")
+_KEY: Final = re.compile(
+    r"""^(?:smgcfg\ [a-z]+|--\S+(?:,\ --\S+)*|(?:[^\s"']|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')+):\ """, re.VERBOSE
+)
+
+
+class HangError(BaseException):
+    """A command that takes far too long; nothing on the way may take it for something else."""
+
+
+def run(argv: Sequence[str], stdin: bytes = b"") -> tuple[int, str, str]:
+    """Run a command line.
+
+    Returns:
+        The exit code, and what was printed to standard output and error.
+
+    Raises:
+        HangError: It takes too long.
+    """
+    streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8", errors) for data, errors in
+               ((stdin, "strict"), (b"", "strict"), (b"", "backslashreplace"))]  # fmt: skip
+    before = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin, sys.stdout, sys.stderr = streams
+    try:
+        with _limit():
+            try:
+                code = main(list(argv))
+            except SystemExit as asked:
+                code = asked.code if isinstance(asked.code, int) else 1
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+    texts = []
+    for stream in streams[1:]:
+        stream.flush()
+        buffer = stream.buffer
+        assert isinstance(buffer, io.BytesIO)
+        texts.append(buffer.getvalue().decode("utf-8", "replace"))
+    return code, texts[0], texts[1]
+
+
+@contextlib.contextmanager
+def _limit() -> Iterator[None]:
+    def hang(number: int, frame: FrameType | None) -> None:
+        raise HangError("".join(traceback.format_stack(frame, 8)))
+
+    clocks = ((signal.SIGVTALRM, signal.ITIMER_VIRTUAL, COMPUTING), (signal.SIGALRM, signal.ITIMER_REAL, WAITING))
+    before = [signal.signal(number, hang) for number, _, _ in clocks]
+    for _, clock, seconds in clocks:
+        signal.setitimer(clock, seconds)
+    try:
+        yield
+    finally:
+        for _, clock, _ in clocks:
+            signal.setitimer(clock, 0)
+        for (number, _, _), handler in zip(clocks, before, strict=True):
+            signal.signal(number, handler)
+
+
+def verdict(argv: Sequence[str], stdin: bytes = b"") -> str:
+    """What is wrong with how a command line ended; empty if nothing is."""
+    try:
+        code, out, err = run(argv, stdin)
+    except HangError as hang:
+        return f"hangs:\n{hang}"
+    except Exception:
+        return traceback.format_exc(limit=-6)
+    return judged(argv, code, out, err)
+
+
+def judged(argv: Sequence[str], code: int, out: str, err: str) -> str:
+    """What is wrong with an exit code and what was printed; empty if nothing is."""
+    command = argv[0] if argv else ""
+    if "Traceback" in out + err:
+        return f"a traceback:\n{out}{err}"
+    if code not in {0, 2, *EXITS.get(command, ())}:
+        return f"exit code {code}\n{err}"
+    if code == 0 and not out.strip() and command not in QUIET and "--save" not in " ".join(argv):
+        return "nothing is printed"
+    if code != 2:
+        return ""
+    named = _json_named(out) if out.startswith("{") else None
+    nameless = [line for line in (out + err).splitlines() if _FINDING.match(line) and not _names(line)]
+    if nameless:
+        return f"names neither a key nor a place: {nameless[0]}"
+    some = [line for line in (out + err).splitlines() if _FINDING.match(line)]
+    return (
+        ""
+        if some or named or err.startswith(("smgcfg: no such command", "smgcfg serve: no deployment"))
+        else f"says nothing: {out}{err}"
+    )
+
+
+def _names(line: str) -> bool:
+    found = _FINDING.match(line)
+    assert found is not None
+    return bool(_PLACE.match(found["place"] or "") or _KEY.match(found["rest"]))
+
+
+def _json_named(text: str) -> bool:
+    """Whether a document holds findings, or a SARIF log results, each with a key or a place."""
+    document: Any = json.loads(text)
+    if "runs" in document:
+        places = [place for result in document["runs"][0]["results"] for place in result["locations"]]
+        return bool(places) and all("logicalLocations" in p or "region" in p["physicalLocation"] for p in places)
+    findings = document.get("findings", [])
+    return bool(findings) and all(finding.get("key") or finding.get("where") for finding in findings)
