@@ -233,6 +233,9 @@ def _type_hint(spec: FlagSpec, value: object) -> str:
         return f"write {int(value)}"
     if not isinstance(value, str):
         return ""
+    variable = re.fullmatch(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", value)
+    if variable is not None:
+        return f'write {{ env = "{variable[1] or variable[2]}" }}'
     try:
         read_word(spec, value)
     except Refused as refused:

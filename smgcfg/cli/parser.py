@@ -152,6 +152,8 @@ class Parser(Group):
     def _refuse(self, name: str, options: dict[str, Option]) -> NoReturn:
         from smgcfg.suggest import did_you_mean
 
+        if name.split()[0] in options:
+            self.error(f"{name!r} stands as one word", "write the option and its value as two words")
         self.error(f"no such option {name}", did_you_mean(name, options))
 
     def error(self, message: str, hint: str = "") -> NoReturn:

@@ -38,6 +38,7 @@ def test_an_option_takes_the_word_behind_it_or_behind_an_equals_sign() -> None:
         (["f", "--model", "--loud"], "--model wants NAME behind it"),
         (["f", "--most-tries", "x"], "--most-tries: expected N, got 'x'"),
         (["f", "--most-tries", "7", "--most-tries=8"], "--most-tries is given twice, as 7 and as 8"),
+        (["f", "--model m"], "'--model m' stands as one word"),
         (["--loud"], "expected FILE"),
     ],
 )

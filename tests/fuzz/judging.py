@@ -1,21 +1,12 @@
-"""One command line run in this process, and what is wrong with how it ended."""
+"""What is wrong with how a command line ended."""
 
-import contextlib
-import io
 import json
 import re
-import signal
-import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from types import FrameType
+from collections.abc import Sequence
 from typing import Any, Final
 
-from smgcfg.cli import main
-
-#: Seconds of computing, and seconds by the clock, after which a command counts as hanging. Machines that run tests are
-#: busy, so the clock says little.
-COMPUTING, WAITING = 5.0, 60.0
+from in_process import HangError, run
 
 #: The exit codes of each command that its help names, beside those of all.
 EXITS: Final[dict[str, set[int]]] = {
@@ -32,58 +23,6 @@ _PLACE: Final = re.compile(r"^.+:\d+$|^argument \d+")
 _KEY: Final = re.compile(
     r"""^(?:smgcfg\ [a-z]+|--\S+(?:,\ --\S+)*|(?:[^\s"']|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')+):\ """, re.VERBOSE
 )
-
-
-class HangError(BaseException):
-    """A command that takes far too long; nothing on the way may take it for something else."""
-
-
-def run(argv: Sequence[str], stdin: bytes = b"") -> tuple[int, str, str]:
-    """Run a command line.
-
-    Returns:
-        The exit code, and what was printed to standard output and error.
-
-    Raises:
-        HangError: It takes too long.
-    """
-    streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8", errors) for data, errors in
-               ((stdin, "strict"), (b"", "strict"), (b"", "backslashreplace"))]  # fmt: skip
-    before = sys.stdin, sys.stdout, sys.stderr
-    sys.stdin, sys.stdout, sys.stderr = streams
-    try:
-        with _limit():
-            try:
-                code = main(list(argv))
-            except SystemExit as asked:
-                code = asked.code if isinstance(asked.code, int) else 1
-    finally:
-        sys.stdin, sys.stdout, sys.stderr = before
-    texts = []
-    for stream in streams[1:]:
-        stream.flush()
-        buffer = stream.buffer
-        assert isinstance(buffer, io.BytesIO)
-        texts.append(buffer.getvalue().decode("utf-8", "replace"))
-    return code, texts[0], texts[1]
-
-
-@contextlib.contextmanager
-def _limit() -> Iterator[None]:
-    def hang(number: int, frame: FrameType | None) -> None:
-        raise HangError("".join(traceback.format_stack(frame, 8)))
-
-    clocks = ((signal.SIGVTALRM, signal.ITIMER_VIRTUAL, COMPUTING), (signal.SIGALRM, signal.ITIMER_REAL, WAITING))
-    before = [signal.signal(number, hang) for number, _, _ in clocks]
-    for _, clock, seconds in clocks:
-        signal.setitimer(clock, seconds)
-    try:
-        yield
-    finally:
-        for _, clock, _ in clocks:
-            signal.setitimer(clock, 0)
-        for (number, _, _), handler in zip(clocks, before, strict=True):
-            signal.signal(number, handler)
 
 
 def verdict(argv: Sequence[str], stdin: bytes = b"") -> str:

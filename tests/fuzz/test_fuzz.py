@@ -12,8 +12,9 @@ from typing import Final
 
 import pytest
 from fuzz.files import file
-from fuzz.judging import judged, run, verdict
+from fuzz.judging import judged, verdict
 from fuzz.words import HARMLESS, command_line, odd_word, options_of
+from in_process import run
 
 from smgcfg.cli import COMMANDS
 
