@@ -154,10 +154,11 @@ class Args(Settings):
         result: list[str] = []
         findings = []
         for key, value in _settings(self):
-            unread = next((reference for reference in references_in(value) if reference.text is None), None)
             try:
-                if unread is not None:
-                    raise Refused("SMG018", f"{unread} is not read yet", "read_references() reads a whole deployment")
+                for reference in references_in(value):
+                    if reference.text is None:
+                        hint = "read_references() reads a whole deployment"
+                        raise Refused("SMG018", f"{reference} is not read yet", hint)
                 result += words(spec_of(type(self), key), value, version)
             except Refused as refused:
                 findings.append(error(refused.code, key, str(refused), hint=refused.hint))

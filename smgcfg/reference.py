@@ -78,8 +78,9 @@ def plain(reference: Reference) -> dict[str, str]:
 
 def references_in(value: Any) -> tuple[Reference, ...]:
     """Return the references that a setting's value is or holds."""
-    items = value if type(value) is tuple else (value,)
-    return tuple(item for item in items if type(item) is Reference)
+    if type(value) is tuple:
+        return tuple(item for item in value if type(item) is Reference)
+    return (value,) if type(value) is Reference else ()
 
 
 def text_of(value: Any) -> Any:
