@@ -38,7 +38,7 @@ CODES: Final[dict[str, str]] = {
     "SMG030": "a port is taken",
     "SMG031": "the run directory can not be used",
     "SMG032": "a program is missing",
-    "SMG033": "the installed version is not the expected one",
+    "SMG033": "the version is not the expected one, or not known",
     "SMG040": "the gateway does not take the request",
     "SMG041": "no running launch of that name",
     "SMG050": "constraints are not enforced",

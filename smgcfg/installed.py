@@ -15,6 +15,7 @@ from smgcfg.environment import Environment
 from smgcfg.errors import Finding, error, warning
 from smgcfg.gateway.versions import DISTRIBUTIONS
 from smgcfg.gateway.versions import VERSIONS as GATEWAY_VERSIONS
+from smgcfg.rules import covering
 from smgcfg.snapshots import Snapshot
 
 #: Run in the pool's interpreter; it prints "name version" for each distribution that is there.
@@ -164,8 +165,7 @@ def _settled(
     key: str, title: str, named: str | None, found: str, known: tuple[str, ...], findings: list[Finding]
 ) -> str | None:
     """Return the version to check against: the one that is installed, where a table covers it."""
-    # "1.10.1.post20260920" has the flags of 1.10.1.
-    covered = next((version for version in known if found == version or found.startswith(f"{version}.post")), None)
+    covered = covering(found, known)
     if named is not None and named not in (found, covered):
         findings.append(warning("SMG033", key, f"{title} {found} is installed, not {named}"))
     if covered is None:

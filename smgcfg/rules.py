@@ -144,6 +144,17 @@ class Program(Value):
     successor: Callable[[str], str]
 
 
+def covering(version: str | None, versions: Sequence[str]) -> str | None:
+    """Return the known version that has the flags of another: itself, or the one it is a later build of.
+
+    Args:
+        version: A version, as in "1.10.1.post20260920"; or None.
+        versions: The known ones.
+    """
+    named = version or ""
+    return next((known for known in versions if named == known or named.startswith(f"{known}.post")), None)
+
+
 def findings(program: Program, args: Args, version: "str | Snapshot | None") -> list[Finding]:
     """Check a finished args object.
 

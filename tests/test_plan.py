@@ -150,6 +150,23 @@ def test_an_owned_setting_is_one_problem() -> None:
     assert codes(gateway={"worker_urls": ("10.0.0.1:8000",)}) == [("SMG008", "gateway.worker_urls")]
 
 
+@pytest.mark.parametrize("version", ["9", "v0.1.1", "0.1", "0.1.10"])
+def test_a_version_that_nobody_knows_is_reported(version: str) -> None:
+    """A version without a flag table is a warning: otherwise a typing mistake would turn checks off in silence."""
+    found = planned(pool(engine_version=version), version=version).findings
+    assert [(f.severity, f.code, f.key) for f in found] == [
+        ("warning", "SMG033", "pools.chat.engine_version"),
+        ("warning", "SMG033", "gateway.version"),
+    ]
+
+
+def test_a_later_build_has_the_flags_of_its_release() -> None:
+    """A post-release is checked against the release it is of."""
+    gateway = {"api_key": ""}
+    assert codes(version="1.13.0.post2", gateway=gateway) == [("SMG014", "gateway.api_key")]
+    assert codes(version="1.10.1.post20260920", gateway=gateway) == codes(version="1.10.1", gateway=gateway)
+
+
 def test_what_is_not_built_yet_is_refused() -> None:
     """Several nodes, and workers that only prefill or decode, are errors and no surprises."""
     assert ("SMG017", "pools.chat.engine.nnodes") in codes(pool(engine={"nnodes": 2}))

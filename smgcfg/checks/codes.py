@@ -99,8 +99,8 @@ EXPLANATIONS: Final[dict[str, str]] = {
     ),
     "SMG032": "An interpreter, a program or a package that would run is not there, or does not answer.",
     "SMG033": (
-        "The version that is installed is not the one that the file names, or none whose flags smgcfg knows, so that "
-        "checks are made against the nearest."
+        "The version that is installed is not the one that the file names, or what the file names or is installed is "
+        "none whose flags smgcfg knows, so that checks are made against another."
     ),
     "SMG040": "The gateway runs and refuses the request: it wants another key, or does not serve the model.",
     "SMG041": "No launch of this name is running here, and no file has the name.",

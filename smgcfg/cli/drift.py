@@ -61,7 +61,7 @@ def _of_interpreter(options: SimpleNamespace) -> list[Drift]:
     if not found:
         what = options.program or ", ".join(PROGRAMS)
         message = f"not installed for {python}: {what}"
-        raise ConfigError([error("SMG032", "", message, hint="name another interpreter with --python PATH")])
+        raise ConfigError([error("SMG032", "--python", message, hint="name another interpreter with --python PATH")])
     return [drift_of(reading) for reading in found]
 
 
@@ -88,18 +88,18 @@ def _of_files(options: SimpleNamespace) -> list[Drift]:
         found += [drift_of(reading, [s for s in group if reading.program in s.programs[0]]) for reading in there]
     if not found:
         message = f"nothing of what {', '.join(options.files)} runs is installed"
-        raise ConfigError([error("SMG032", "", message, hint="name another interpreter with --python PATH")])
+        raise ConfigError([error("SMG032", "--python", message, hint="name another interpreter with --python PATH")])
     return found
 
 
 def _ask(python: str, names: Sequence[str], env: dict[str, str] | None = None) -> tuple[Reading, ...]:
     answer = readings(python, names, env) if names else ()
     if isinstance(answer, str):
-        raise ConfigError([error("SMG032", "", answer)])
+        raise ConfigError([error("SMG032", "--python", answer)])
     for reading in answer:
         if reading.problem:
             message = f"the flags of {reading.program} {reading.version} can not be read: {reading.problem}"
-            raise ConfigError([error("SMG032", "", message)])
+            raise ConfigError([error("SMG032", "--python", message)])
     return answer
 
 

@@ -9,8 +9,10 @@ from urllib.parse import urlsplit
 import attrs
 
 from smgcfg.cli.parser import Parser
+from smgcfg.cli.report import show
 from smgcfg.cli.sources import review, take_apart
 from smgcfg.config import NAME
+from smgcfg.endpoint import is_host
 from smgcfg.errors import ConfigError, error, errors_in
 from smgcfg.verify.gateway import Target, Unreachable
 from smgcfg.verify.probes import GROUPS, KINDS, Kind
@@ -81,7 +83,7 @@ def run(argv: Sequence[str]) -> int:
         raise
     if options.junit is not None:
         _write(options.junit, render.junit(report))
-    _print(render.document_text(report) if options.json else render.table(report))
+    show(render.document_text(report) if options.json else render.table(report), sys.stdout)
     return report.exit_code
 
 
@@ -129,7 +131,7 @@ def read_target(parser: Parser, argv: Sequence[str]) -> tuple[Asked, SimpleNames
     options = words.options
     required = None if options.require is None else _kinds(options.require)
     first = options.files[0]
-    if urlsplit(first).scheme in ("http", "https"):
+    if _is_url(first):
         if len(options.files) > 1 or words.overrides or words.engine.tokens or options.pool or options.stand_in:
             parser.error("a URL stands alone: files, --set, --unset, --pool, --stand-in and -- are for files")
         target, promises = _target_at(parser, first), None
@@ -175,13 +177,23 @@ def launch_named(name: str) -> tuple[Target, Promises | None]:
     return from_access(access(running))
 
 
-def _target_at(parser: Parser, url: str) -> Target:
+def _is_url(text: str) -> bool:
+    return text.lower().startswith(("http://", "https://"))
+
+
+def _is_address(url: str) -> bool:
+    """Whether a URL says a host, perhaps a port and a path, and nothing else."""
     try:
         parts = urlsplit(url)
-        usable = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        reachable = is_host(parts.hostname or "") and (parts.port is None or parts.port > 0)
     except ValueError:
-        usable = False
-    if not usable or parts.query or parts.fragment or parts.username:
+        return False
+    plain = url.isascii() and url.isprintable() and " " not in url
+    return reachable and plain and not (parts.query or parts.fragment or parts.username)
+
+
+def _target_at(parser: Parser, url: str) -> Target:
+    if not _is_address(url):
         parser.error(f"no URL of a gateway: {url!r}")
     # People paste what their client is configured with.
     return Target(url=url.rstrip("/").removesuffix("/v1").rstrip("/"))
@@ -189,8 +201,7 @@ def _target_at(parser: Parser, url: str) -> Target:
 
 def _with_options(parser: Parser, target: Target, options: SimpleNamespace) -> Target:
     if options.metrics is not None:
-        scheme = urlsplit(options.metrics).scheme
-        if scheme not in ("http", "https"):
+        if not _is_url(options.metrics) or not _is_address(options.metrics):
             parser.error(f"--metrics: expected a URL, got {options.metrics!r}")
         target = attrs.evolve(target, metrics_url=options.metrics.rstrip("/").removesuffix("/metrics"))
     if options.api_key_env is not None:
@@ -261,8 +272,3 @@ def _write(path: str, text: str) -> None:
             file.write(text)
     except OSError as problem:
         raise ConfigError([error("SMG001", "--junit", f"{path!r} can not be written: {problem.strerror}")]) from None
-
-
-def _print(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding))

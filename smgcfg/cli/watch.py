@@ -1,8 +1,10 @@
 """`smgcfg watch`: verify a running gateway again and again, so that an alert can be set on it."""
 
+import sys
 import time
 from collections.abc import Sequence
 
+from smgcfg.cli.report import show
 from smgcfg.cli.verify import Asked, positive, read_target, target_parser
 from smgcfg.verify.gateway import Unreachable
 from smgcfg.verify.metrics import Metrics
@@ -48,7 +50,8 @@ def _watch(asked: Asked, metrics: Metrics | None, interval: float, count: int | 
         if metrics is not None:
             metrics.take(report)
         state = _state(report)
-        print("\n".join(_lines(report, problem, changed=state != before)), flush=True)
+        show("\n".join(_lines(report, problem, changed=state != before)), sys.stdout)
+        sys.stdout.flush()
         if print_metrics and metrics is not None:
             print(metrics.text(), end="", flush=True)
         before = state

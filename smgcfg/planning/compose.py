@@ -17,6 +17,7 @@ from smgcfg.planning.placeholders import Template, template
 from smgcfg.planning.ports import HANDSHAKE
 from smgcfg.process import DeathNotice, Port, ProcessSpec, Readiness
 from smgcfg.reference import VARIABLE, Reference, Text
+from smgcfg.rules import covering
 from smgcfg.schema import Path, dotted
 from smgcfg.value import Value
 from smgcfg.planning.worker import WorkerFlags, program_words
@@ -133,7 +134,7 @@ def worker_processes(shape: Shape, slots: Iterable[Slot], around: Surroundings, 
         python: The interpreter, where the pool names none.
     """
     pool = shape.pool
-    version = pool.engine_version if pool.engine_version in shape.backend.versions else None
+    version = covering(pool.engine_version, shape.backend.versions)
     flags = WorkerFlags.of(shape.backend, shape.transport, shape.engine, version)
     derived = program_words(shape.backend, shape.transport, pool.python or python, None)
     behind = shape.backend.words[shape.transport]
@@ -175,7 +176,7 @@ def gateway_process(
     """
     url, ports = command.gateway_url(args), command.gateway_ports(args)
     values = {"name": "gateway", "port": str(ports["port"].number), "run_dir": run_dir}
-    version = gateway.version if gateway.version in command.VERSIONS else None
+    version = covering(gateway.version, command.VERSIONS)
     hidden = by_environment(args)
     line = flags_line(args, (key for key in keys_of(GatewayArgs) if key not in hidden), version) + Line(args.extra)
     program = around.program((gateway.python or python, "-m", *command.WORDS), values)

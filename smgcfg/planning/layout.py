@@ -1,6 +1,7 @@
 """Where everything stands: the pools of a deployment with their ports, GPUs and sockets."""
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from smgcfg.args import set_settings
@@ -17,6 +18,7 @@ from smgcfg.planning.gpus import GpuSlices, Overlap, Shortage, visible_gpus
 from smgcfg.origin import Derived
 from smgcfg.planning.owned import in_pool, owned_findings
 from smgcfg.planning.ports import HANDSHAKE, HIGHEST, WORKER, Claim, PortBook
+from smgcfg.rules import covering
 from smgcfg.schema import Path, dotted
 from smgcfg.planning.worker import socket_path_finding
 
@@ -122,7 +124,13 @@ class Layout:
         # The engine's rules are about its whole command line, the owned settings included.
         somewhere = Endpoint(transport, pool.host, min(shape.port, HIGHEST), self.run_dir)
         whole = engine.evolve(**backend.place(somewhere))
-        self.findings += map(filling.placed, whole.findings(pool.release or pool.engine_version))
+        version = covering(pool.engine_version, backend.versions)
+        if pool.engine_version is not None and version is None and pool.release is None:
+            here = (*path, "engine_version")
+            self.findings.append(
+                unknown_version(here, backend.title, pool.engine_version, backend.versions, self.choices)
+            )
+        self.findings += map(filling.placed, whole.findings(pool.release or version))
         return shape
 
     def _first_port(self, pool: Pool[Any], path: Path) -> int:
@@ -206,6 +214,13 @@ class Layout:
                 elif key not in owned:
                     path = (*shape.path, "engine", key)
                     self.book.claim(port.number, Claim(name, port.use, group, dotted(path), self.choices.where(path)))
+
+
+def unknown_version(path: Path, title: str, version: str, known: Sequence[str], choices: Choices) -> Finding:
+    """Return the finding about a version whose flags nobody knows."""
+    message = f"the flags of {title} {version} are not known; the settings are checked against {known[-1]}"
+    hint = "smgcfg drift --write makes a file of what is installed, which this key can name"
+    return warning("SMG033", dotted(path), message, choices.where(path), hint)
 
 
 def _gpu_message(workers: int, each: int, why: Shortage | Overlap) -> str:

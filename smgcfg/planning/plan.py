@@ -9,13 +9,14 @@ from smgcfg.errors import Finding, error, errors_in
 from smgcfg.planning.filling import Choices, Derivations
 from smgcfg.flags import spec_of
 from smgcfg.gateway import GatewayArgs, command
-from smgcfg.planning.layout import Layout
+from smgcfg.planning.layout import Layout, unknown_version
 from smgcfg.origin import Origin
 from smgcfg.overlay import Overlay
 from smgcfg.planning.owned import owned_findings
 from smgcfg.planning.placeholders import OF_GATEWAY, OF_WORKER
 from smgcfg.planning.ports import Claim
 from smgcfg.process import LaunchSettings, Plan, Port
+from smgcfg.rules import covering
 from smgcfg.schema import Path, dotted
 from smgcfg.value import Value
 
@@ -145,7 +146,11 @@ def _gateway(layout: Layout) -> GatewayArgs:
     findings += filling.findings
     # What a setting that only the plan may set would break by its value is no second problem.
     owned = command.OWNED.keys() & set_settings(deployment.gateway.args).keys()
-    found = args.findings(deployment.gateway.release or deployment.gateway.version)
+    named, release = deployment.gateway.version, deployment.gateway.release
+    version = covering(named, command.VERSIONS)
+    if named is not None and version is None and release is None:
+        findings.append(unknown_version((*GATEWAY, "version"), "smg", named, command.VERSIONS, choices))
+    found = args.findings(release or version)
     findings += (filling.placed(finding) for finding in found if finding.key not in owned)
     closed = command.workers_key(args)
     if isinstance(closed, Finding):

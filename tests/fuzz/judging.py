@@ -11,7 +11,8 @@ from in_process import HangError, run
 #: The exit codes of each command that its help names, beside those of all.
 EXITS: Final[dict[str, set[int]]] = {
     "verify": {1, 3}, "watch": {1, 3}, "diff": {1}, "keys": {1}, "import": {1}, "status": {1, 3, 4}, "logs": {1, 3, 4},
-    "restart": {1, 3, 4}, "stop": {1, 3, 4}, "drift": {1, 3},
+    "restart": {1, 3, 4}, "stop": {1, 3, 4}, "drift": {1},
+    "upgrade": {1},
 }  # fmt: skip
 
 #: The commands that may have nothing to print.

@@ -126,9 +126,22 @@ def options_of(help: str) -> dict[str, bool]:
     return {name: bool(metavar) for name, metavar in found}
 
 
+#: Where nobody listens, and what is no address.
+_URLS: Final = (
+    "http://127.0.0.1:1", "http://127.0.0.1:1/v1/", "https://127.0.0.1:1", "http://[::1]:1", "http://", "http://a b",
+    "http://[::1", "http://127.0.0.1:99999", "http://127.0.0.1:x", "http://u:p@127.0.0.1:1", "http://127.0.0.1:1/?q=1",
+    "http://\x7f", "http://127.0.0.1:1/" + "x" * 3000, "http://..", "http://-x:1", "http://é\udcff:1", "http:///v1",
+)  # fmt: skip
+
+
+def _target(random: Random) -> list[str]:
+    return random.choice(([random.choice(_URLS)], ["--set", "no.such.key=1"]))
+
+
 #: What is put in front of the words of a command, so that whatever comes of them starts, asks and stops nothing.
 HARMLESS: Final[dict[str, Callable[[Random], list[str]]]] = {
     "serve": lambda random: ["--set", "no.such.key=1"],
-    "verify": lambda random: random.choice((["http://127.0.0.1:1"], ["--set", "no.such.key=1"])),
-    "watch": lambda random: [*random.choice((["http://127.0.0.1:1"], ["--set", "no.such.key=1"])), "--count", "1"],
+    "drift": lambda random: ["--python", "./there-is-none"],
+    "verify": _target,
+    "watch": lambda random: [*_target(random), "--count", "1"],
 }
