@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from smgcfg.overlay import UNSET as UNSET
     from smgcfg.overlay import Layer as Layer
     from smgcfg.planning.plan import plan as plan
+    from smgcfg.planning.worker import worker_command as worker_command
+    from smgcfg.planning.worker import worker_url as worker_url
     from smgcfg.process import Plan as Plan
     from smgcfg.process import ProcessSpec as ProcessSpec
     from smgcfg.reading import read_references as read_references
     from smgcfg.reference import Reference as Reference
-    from smgcfg.planning.worker import worker_command as worker_command
-    from smgcfg.planning.worker import worker_url as worker_url
 
 __version__ = "0.1.0"
 

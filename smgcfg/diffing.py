@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
 from smgcfg.config import Gateway, Pool
-from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.flags import specs_of, spelling_table
 from smgcfg.gateway import GatewayArgs, command
 from smgcfg.origin import Derived, Origin
+from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.planning.plan import Planned
 from smgcfg.process import Plan, ProcessSpec
 from smgcfg.schema import Path, dotted

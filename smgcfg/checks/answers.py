@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from smgcfg.backends._base import Promise
 from smgcfg.checks.subject import Subject, said
-from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.errors import Finding, Severity
+from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.schema import dotted
 
 #: The features of the API that a word of `Promise.what` stands for, as clients name them.

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from smgcfg.args import Args
 from smgcfg.checks.subject import Subject
-from smgcfg.planning.derive import GATEWAY
 from smgcfg.errors import Finding
 from smgcfg.flags import FlagSpec, spelling_table
 from smgcfg.gateway import GatewayArgs
+from smgcfg.planning.derive import GATEWAY
 from smgcfg.schema import Path
 
 

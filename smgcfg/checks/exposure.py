@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from smgcfg.checks.subject import Subject
-from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.endpoint import LOOPBACK, bare
 from smgcfg.errors import Finding
 from smgcfg.gateway import command
+from smgcfg.planning.derive import GATEWAY, Shape
 
 #: The ports of the gateway that have an address of their own, and what says which.
 _HOSTS: Final = {command.METRICS: "prometheus_host", "mesh_port": "mesh_host"}

@@ -8,8 +8,8 @@ from pathlib import Path as FilePath
 from typing import Final
 
 from smgcfg.checks.subject import Subject
-from smgcfg.planning.derive import GATEWAY
 from smgcfg.errors import Finding
+from smgcfg.planning.derive import GATEWAY
 from smgcfg.schema import Path
 
 #: The name of a model on a hub: an owner and a name, or a name alone.

@@ -5,11 +5,11 @@ from typing import Any
 
 from smgcfg.codec import shown, word
 from smgcfg.config import Gateway, Pool
-from smgcfg.planning.derive import Shape
 from smgcfg.errors import Finding, Severity
 from smgcfg.flags import spec_of
 from smgcfg.gateway import GatewayArgs
 from smgcfg.origin import Derived
+from smgcfg.planning.derive import Shape
 from smgcfg.planning.plan import Planned
 from smgcfg.process import ProcessSpec
 from smgcfg.schema import Path, dotted

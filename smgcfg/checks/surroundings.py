@@ -6,10 +6,10 @@ from typing import Final
 
 from smgcfg.args import set_settings
 from smgcfg.checks.subject import Subject
-from smgcfg.planning.derive import GATEWAY
 from smgcfg.errors import Finding
 from smgcfg.flags import specs_of
 from smgcfg.gateway import GatewayArgs
+from smgcfg.planning.derive import GATEWAY
 from smgcfg.schema import dotted
 
 #: What Kubernetes and Docker put into a variable for each service or link: tcp://10.0.0.1:8080.

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from smgcfg.checks.subject import Subject
-from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.errors import Finding
+from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.planning.gpus import visible_gpus
 from smgcfg.schema import Path, dotted
 

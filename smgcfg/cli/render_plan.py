@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from smgcfg.backends._base import Promise
 from smgcfg.cli.report import count, lines
-from smgcfg.planning.compose import Slot
-from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.errors import Finding
 from smgcfg.flags import spec_of
 from smgcfg.origin import FromDefault, Origin
+from smgcfg.planning.compose import Slot
+from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.planning.plan import Planned
 from smgcfg.process import Plan, ProcessSpec
 
@@ -54,11 +54,12 @@ def _with_version(program: str, version: str | None) -> str:
 def _gateway(planned: Planned, plan: Plan) -> str:
     ports = {port.use: port for port in plan.gateway.ports}
     metrics = f"{ports['metrics'].host}:{ports['metrics'].number}"
-    policy = planned.gateway.policy or "cache_aware"
+    chosen = planned.gateway.policy
+    policy = f"{chosen} ({_place(planned.origin((*GATEWAY, 'policy')))})" if chosen else "cache_aware (smg's default)"
     return "   ".join(
         [
             plan.url,
-            f"policy {policy} ({_place(planned.origin((*GATEWAY, 'policy')))})",
+            f"policy {policy}",
             f"metrics {metrics} ({_place(planned.origin((*GATEWAY, 'prometheus_port')))})",
         ]
     )
@@ -100,6 +101,11 @@ def _promises(planned: Planned) -> list[str]:
     if len(set(texts.values())) == 1:
         return [*texts.values()][:1]
     return [f"{pool}: {text}" for pool, text in texts.items()]
+
+
+def broken_promises(planned: Planned) -> list[str]:
+    """Return the lines of promises that the engine settings do not keep, for whoever starts them all the same."""
+    return [line for line in _promises(planned) if ": OFF (" in line]
 
 
 def _promise(planned: Planned, shape: Shape, promise: Promise) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from smgcfg.cli.parser import Parser
+from smgcfg.cli.render_plan import broken_promises
 from smgcfg.cli.report import count, lines
 from smgcfg.cli.sources import add_source_options, review, save, take_apart
 from smgcfg.environment import Environment
@@ -52,6 +53,8 @@ def run(argv: Sequence[str]) -> int:
         raise ConfigError(findings)
     if findings:
         print("\n".join([*lines(findings), count(findings)]), file=sys.stderr)
+    for line in broken_promises(planned):
+        print(f"promises  {line}", file=sys.stderr)
     if options.save is not None and reviewed.chosen is not None:
         save(options.save, reviewed)
     if options.stand_in:

@@ -9,9 +9,9 @@ from smgcfg.cli.parser import Parser
 from smgcfg.config import Deployment
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, Finding, error, errors_in
-from smgcfg.planning.filling import Choices
 from smgcfg.loading import EngineFlags, Loaded, load_sources
 from smgcfg.overlay import Overlay
+from smgcfg.planning.filling import Choices
 from smgcfg.planning.plan import Planned, plan
 from smgcfg.reference import Reference
 from smgcfg.schema import Path

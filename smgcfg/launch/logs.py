@@ -1,4 +1,4 @@
-"""The output of the processes: whole lines of a bounded length, without secrets, and the last few of each process."""
+"""The output of the processes: whole lines of a bounded length, no colours, no secrets, and the last few of each."""
 
 import re
 from collections import deque
@@ -103,7 +103,8 @@ class Log:
         return next((text for line in reversed(said) if (text := plain(line))), "")
 
     def _keep(self, lines: list[str]) -> list[str]:
-        lines = [self._mask(line) for line in lines]
+        # Colours go: the line may end in a file, a pipe or a JSON document, and they could split a secret in two.
+        lines = [self._mask(_COMMAND.sub("", line)) for line in lines]
         self._last.extend(lines)
         return lines
 

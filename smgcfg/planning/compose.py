@@ -6,21 +6,21 @@ from typing import Any, Final
 from smgcfg.args import set_settings
 from smgcfg.codec import Refused, word
 from smgcfg.config import Gateway
-from smgcfg.planning.derive import Shape
 from smgcfg.endpoint import DEATH_FRAME, LOOPBACK, Endpoint
 from smgcfg.errors import Finding, error
-from smgcfg.planning.filling import Choices
 from smgcfg.flags import keys_of, spec_of, specs_of
 from smgcfg.gateway import GatewayArgs, command
+from smgcfg.planning.derive import Shape
+from smgcfg.planning.filling import Choices
 from smgcfg.planning.line import Line, flags_line
 from smgcfg.planning.placeholders import Template, template
 from smgcfg.planning.ports import HANDSHAKE
+from smgcfg.planning.worker import WorkerFlags, program_words
 from smgcfg.process import DeathNotice, Port, ProcessSpec, Readiness
 from smgcfg.reference import VARIABLE, Reference, Text
 from smgcfg.rules import covering
 from smgcfg.schema import Path, dotted
 from smgcfg.value import Value
-from smgcfg.planning.worker import WorkerFlags, program_words
 
 #: The gateway stops first: it lets its requests run out, and must not see its workers die.
 STOP_GATEWAY: Final = 0
@@ -232,9 +232,5 @@ def _entries(
     Secret is what a secret setting is read from, what stands elsewhere, and what has a name that says so.
     """
     references = {name: value for name, value in env.items() if isinstance(value, Reference)}
-    secret = [
-        name
-        for name in env
-        if name in known or name in references or is_secret_name(name)
-    ]
+    secret = [name for name in env if name in known or name in references or is_secret_name(name)]
     return tuple((name, word(value)) for name, value in env.items()), tuple(secret), tuple(references.items())

@@ -8,9 +8,9 @@ from smgcfg.backends._base import Backend
 from smgcfg.config import Deployment, Pool
 from smgcfg.endpoint import HANDSHAKE_PORTS, Transport, is_address, is_private
 from smgcfg.errors import Finding, error, warning
-from smgcfg.planning.filling import Choices, Derivations, Filling
 from smgcfg.flags import spec_of
 from smgcfg.gateway import GatewayArgs, command
+from smgcfg.planning.filling import Choices, Derivations, Filling
 from smgcfg.planning.ports import PortBook
 from smgcfg.schema import Path, dotted
 from smgcfg.value import Value

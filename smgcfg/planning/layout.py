@@ -7,20 +7,21 @@ from typing import Any, Final
 from smgcfg.args import set_settings
 from smgcfg.backends import BACKENDS
 from smgcfg.backends._base import Backend
-from smgcfg.planning.compose import Slot
 from smgcfg.config import FIRST_WORKER_PORT, Deployment, Pool
-from smgcfg.planning.derive import Shape, engine_filling
 from smgcfg.endpoint import Endpoint, Transport, is_host
 from smgcfg.environment import Environment
 from smgcfg.errors import Finding, error, warning
+from smgcfg.flags import spec_of
+from smgcfg.origin import Derived
+from smgcfg.planning.compose import Slot
+from smgcfg.planning.derive import Shape, engine_filling
 from smgcfg.planning.filling import Choices, Derivations
 from smgcfg.planning.gpus import GpuSlices, Overlap, Shortage, visible_gpus
-from smgcfg.origin import Derived
 from smgcfg.planning.owned import in_pool, owned_findings
 from smgcfg.planning.ports import HANDSHAKE, HIGHEST, WORKER, Claim, PortBook
+from smgcfg.planning.worker import socket_path_finding
 from smgcfg.rules import covering
 from smgcfg.schema import Path, dotted
-from smgcfg.planning.worker import socket_path_finding
 
 RUN_DIR: Final[Path] = ("launch", "run_dir")
 
@@ -123,13 +124,20 @@ class Layout:
             self.findings.append(filling.placed(error("SMG017", key, why)))
         # The engine's rules are about its whole command line, the owned settings included.
         somewhere = Endpoint(transport, pool.host, min(shape.port, HIGHEST), self.run_dir)
-        whole = engine.evolve(**backend.place(somewhere))
+        placed = backend.place(somewhere)
+        whole = engine.evolve(**placed)
         version = covering(pool.engine_version, backend.versions)
         if pool.engine_version is not None and version is None and pool.release is None:
             here = (*path, "engine_version")
             self.findings.append(
                 unknown_version(here, backend.title, pool.engine_version, backend.versions, self.choices)
             )
+        if version is not None and not all(spec_of(backend.args, key).has(version) for key in placed):
+            # Said once, of what the operator chose, and not of each flag that the launcher would add.
+            can = [t for t in backend.transports if t != transport]
+            hint = f'set transport = "{can[0]}"' if can else ""
+            self._error("SMG012", (*path, "transport"), f"{backend.title} {version} does not speak {transport}", hint)
+            whole = engine
         self.findings += map(filling.placed, whole.findings(pool.release or version))
         return shape
 

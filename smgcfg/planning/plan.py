@@ -1,17 +1,17 @@
 """From a deployment to a plan: which process runs where, with which words. Pure: the same inputs, the same bytes."""
 
 from smgcfg.args import set_settings
-from smgcfg.planning.compose import Slot, gateway_process, surroundings, worker_processes
 from smgcfg.config import Deployment, Gateway
-from smgcfg.planning.derive import GATEWAY, Shape, fill_metrics_port, gateway_filling, together
 from smgcfg.environment import Environment as Environment
 from smgcfg.errors import Finding, error, errors_in
-from smgcfg.planning.filling import Choices, Derivations
 from smgcfg.flags import spec_of
 from smgcfg.gateway import GatewayArgs, command
-from smgcfg.planning.layout import Layout, unknown_version
 from smgcfg.origin import Origin
 from smgcfg.overlay import Overlay
+from smgcfg.planning.compose import Slot, gateway_process, surroundings, worker_processes
+from smgcfg.planning.derive import GATEWAY, Shape, fill_metrics_port, gateway_filling, together
+from smgcfg.planning.filling import Choices, Derivations
+from smgcfg.planning.layout import Layout, unknown_version
 from smgcfg.planning.owned import owned_findings
 from smgcfg.planning.placeholders import OF_GATEWAY, OF_WORKER
 from smgcfg.planning.ports import Claim

@@ -7,11 +7,11 @@ import attrs
 
 from smgcfg.backends._base import Promise
 from smgcfg.codec import word
-from smgcfg.planning.derive import Shape
 from smgcfg.endpoint import bracketed
 from smgcfg.flags import spec_of
 from smgcfg.gateway import GatewayArgs
 from smgcfg.origin import FromDefault
+from smgcfg.planning.derive import Shape
 from smgcfg.planning.plan import Planned
 from smgcfg.process import Plan
 from smgcfg.verify.gateway import Target

@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from smgcfg.planning.derive import METRICS_PORTS
 from smgcfg.endpoint import Endpoint
+from smgcfg.planning.derive import METRICS_PORTS
 
 #: Below the ports that the kernel gives away, and below the handshake band.
 _GATEWAYS: Final = range(10000, 11000)

@@ -9,9 +9,9 @@ import pytest
 from oracles import wheels
 from planning import good
 
-from smgcfg.planning.compose import by_environment
 from smgcfg.flags import specs_of
 from smgcfg.gateway import GatewayArgs
+from smgcfg.planning.compose import by_environment
 
 #: Every secret for which smg reads a variable, with a value that shows whether it is changed on the way.
 SECRETS: Final = {spec.key: f"redis://{spec.key}:1/ä='x" for spec in specs_of(GatewayArgs) if spec.secret and spec.env}

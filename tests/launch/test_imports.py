@@ -16,7 +16,10 @@ def loaded_by(module: str) -> set[str]:
     ("module", "unwanted"),
     [
         ("smgcfg.launch.run", {"attrs", "cattrs", "tomli", "argparse", "asyncio", "http.client", "json", "ssl", "zmq"}),
-        ("smgcfg.launch.run", {"smgcfg.config", "smgcfg.backends", "smgcfg.gateway", "smgcfg.planning.plan", "smgcfg.cli"}),
+        (
+            "smgcfg.launch.run",
+            {"smgcfg.config", "smgcfg.backends", "smgcfg.gateway", "smgcfg.planning.plan", "smgcfg.cli"},
+        ),
         ("smgcfg.launch.host", {"subprocess", "threading", "smgcfg.launch.supervisor"}),
         ("smgcfg.launch", {"smgcfg.launch.run", "smgcfg.process"}),
     ],
