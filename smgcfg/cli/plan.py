@@ -25,27 +25,29 @@ def run(argv: Sequence[str]) -> int:
     options = words.options
     if options.commands and options.json:
         parser.error("--commands and --json: choose one")
+    if options.show_secrets and not options.json:
+        parser.error("--show-secrets: only with --json")
     reviewed = review(words, argv, host=options.host)
     planned, findings = reviewed.planned, list(reviewed.findings)
     if options.host and planned is not None and planned.plan is not None:
         from smgcfg.launch.host import host_findings
 
         findings += host_findings(planned.plan)
-    failed = bool(errors_in(findings))
+    failed = bool(errors_in(findings)) or planned is None or planned.plan is None
+    if options.save is not None and not failed:
+        save(options.save, reviewed)
     if options.json:
         _print_json(planned, findings, show_secrets=options.show_secrets)
         return 2 if failed else 0
-    if failed or planned is None or planned.plan is None:
+    if failed or planned is None:
         raise ConfigError(findings)
-    if options.save is not None and reviewed.chosen is not None:
-        save(options.save, reviewed)
     _print(planned.evolve(findings=tuple(findings)), commands=options.commands)
     return 0
 
 
 def _parser() -> Parser:
     parser = Parser("plan", "Show what a deployment would start, and start nothing.", _USAGE)
-    add_source_options(parser)
+    add_source_options(parser, saves=True)
     parser.add_argument("--commands", action="store_true", help="lines to paste into a shell")
     parser.add_argument("--json", action="store_true", help="everything, for programs")
     parser.add_argument("--show-secrets", action="store_true", help="with --json: secrets as they are")

@@ -38,7 +38,7 @@ def run(argv: Sequence[str]) -> int:
         print(_NOTHING, file=sys.stderr)
         return 2
     parser = Parser("serve", "Start a deployment, watch it until it is told to stop, stop it cleanly.", _USAGE)
-    add_source_options(parser)
+    add_source_options(parser, saves=True)
     parser.add_argument("--verify", action="store_true", help="do not go ready unless every promise is kept")
     parser.add_argument("--log-format", metavar="FORMAT", default="text", help="text, or json: an object in each line")
     words = take_apart(parser, argv)

@@ -41,8 +41,13 @@ class Words(Value):
     engine: EngineFlags
 
 
-def add_source_options(parser: Parser) -> None:
-    """Add the options that name a deployment."""
+def add_source_options(parser: Parser, *, saves: bool = False) -> None:
+    """Add the options that name a deployment.
+
+    Args:
+        parser: The command's parser.
+        saves: Whether the command writes the deployment as a file when it is asked to.
+    """
     parser.add_words("FILE", "deployment files, weakest first; - is standard input")
     parser.add_argument("--set", metavar="PATH=VALUE", help="set one key on top of the files; may be repeated")
     parser.add_argument("--unset", metavar="PATH", help="do not pass this setting; may be repeated")
@@ -54,7 +59,8 @@ def add_source_options(parser: Parser) -> None:
     alone.add_argument("--replicas", metavar="N", help="how many workers")
     alone.add_argument("--gpus", metavar="GPUS", help="the GPUs to slice, as in 0-3")
     alone.add_argument("--port", metavar="PORT", help="the first worker's port")
-    alone.add_argument("--save", metavar="FILE", help="write the deployment as a file, too")
+    if saves:
+        alone.add_argument("--save", metavar="FILE", help="write the deployment as a file, too")
 
 
 def take_apart(parser: Parser, words: Sequence[str]) -> Words:

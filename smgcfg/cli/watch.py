@@ -10,7 +10,7 @@ from smgcfg.verify.gateway import Unreachable
 from smgcfg.verify.metrics import Metrics
 from smgcfg.verify.report import Report
 
-_USAGE = "smgcfg watch URL | NAME | FILE... [--interval S] [--listen [HOST:]PORT] [--print-metrics]"
+_USAGE = "smgcfg watch URL | NAME | FILE... [--interval SECONDS] [--listen [HOST:]PORT] [--print-metrics]"
 
 _DESCRIPTION = """\
 Verify a running gateway again and again: a line for each time, everything whenever something changes,
@@ -27,7 +27,7 @@ def run(argv: Sequence[str]) -> int:
         As `smgcfg verify` would for the last time.
     """
     parser = target_parser("watch", _DESCRIPTION, _USAGE)
-    parser.add_argument("--interval", metavar="S", type=positive, default=60.0, help="seconds from start to start: 60")
+    parser.add_argument("--interval", metavar="SECONDS", type=positive, default=60.0, help="seconds from start to start: 60")
     parser.add_argument("--count", metavar="N", type=int, help="end after so many times")
     parser.add_argument("--listen", metavar="[HOST:]PORT", help="show metrics there; the host is 127.0.0.1")
     parser.add_argument("--print-metrics", action="store_true", help="print the metrics each time")

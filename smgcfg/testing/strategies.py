@@ -9,7 +9,7 @@ from smgcfg.args import Args, check_setting
 from smgcfg.backends.tokenspeed.args import TokenspeedArgs
 from smgcfg.codec import Refused
 from smgcfg.config import Deployment, Gateway, Launch, Pool
-from smgcfg.flags import FlagSpec, specs_of
+from smgcfg.flags import FlagSpec, spec_of, specs_of
 from smgcfg.gateway.args import GatewayArgs
 from smgcfg.json_value import Json
 
@@ -96,7 +96,16 @@ def settings(cls: type[A], version: str | None = None, most: int = 8) -> st.Sear
     one = st.sampled_from([spec for spec in specs_of(cls) if spec.has(version)]).flatmap(
         lambda spec: st.tuples(st.just(spec.key), _values_in(spec, version))
     )
-    return st.lists(one, max_size=most).map(dict)
+    return st.lists(one, max_size=most).map(lambda chosen: _without_rivals(cls, dict(chosen)))
+
+
+def _without_rivals(cls: type[Args], chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return choices without those that the program's parser refuses beside another."""
+    kept: dict[str, Any] = {}
+    for key, value in chosen.items():
+        if spec_of(cls, key).rivals not in kept:
+            kept[key] = value
+    return kept
 
 
 @functools.cache
