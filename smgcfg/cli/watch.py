@@ -27,7 +27,9 @@ def run(argv: Sequence[str]) -> int:
         As `smgcfg verify` would for the last time.
     """
     parser = target_parser("watch", _DESCRIPTION, _USAGE)
-    parser.add_argument("--interval", metavar="SECONDS", type=positive, default=60.0, help="seconds from start to start: 60")
+    parser.add_argument(
+        "--interval", metavar="SECONDS", type=positive, default=60.0, help="seconds from start to start: 60"
+    )
     parser.add_argument("--count", metavar="N", type=int, help="end after so many times")
     parser.add_argument("--listen", metavar="[HOST:]PORT", help="show metrics there; the host is 127.0.0.1")
     parser.add_argument("--print-metrics", action="store_true", help="print the metrics each time")
