@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from smgcfg.cli.parser import Parser
-from smgcfg.cli.report import report, show
+from smgcfg.cli.report import named, report, show
 from smgcfg.cli.sources import Reviewed, add_source_options, review, take_apart
 from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.explain import Explained, Explainer, Part, pools_of
@@ -80,7 +80,7 @@ def _asked(key: str, explainer: Explainer, reviewed: Reviewed) -> tuple[list[Exp
 def _target(key: str, reviewed: Reviewed) -> Leaf | Table | Finding:
     path = read_path(key)
     if path is None:
-        return error("SMG002", key, "no file, and no dotted key", hint="as in pools.NAME.engine.max_num_seqs")
+        return error("SMG002", named(key), "no file, and no dotted key", hint="as in pools.NAME.engine.max_num_seqs")
     assert reviewed.planned is not None
     pools = pools_of(reviewed.planned.deployment)
     if path[0] == "pools" and len(path) > 1 and path[1] not in pools:

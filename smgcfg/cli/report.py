@@ -1,7 +1,7 @@
 """Findings as an operator sees them: one line each, a hint below, and a count at the end."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final, TextIO
+from typing import TextIO
 
 from smgcfg.errors import Finding, errors_in
 
@@ -10,23 +10,30 @@ def lines(findings: Iterable[Finding]) -> list[str]:
     """Return the lines of a report, one finding after the other, in their order and each once."""
     result = []
     for finding in dict.fromkeys(findings):
-        place = "" if finding.where is None else f"{finding.where}  "
-        head = f"{finding.key}: {finding.message}" if finding.key else finding.message
-        result.append(_one_line(f"{place}{finding.severity:7} {finding.code} {head}"))
+        place = "" if finding.where is None else f"{_one_line(str(finding.where), 300)}  "
+        key = f"{_one_line(finding.key, 300)}: " if finding.key else ""
+        result.append(f"{place}{finding.severity:7} {finding.code} {key}{_one_line(finding.message, 1000)}")
         if finding.hint:
-            result.append(_one_line(f"    hint: {finding.hint}"))
+            result.append(f"    hint: {_one_line(finding.hint, 1000)}")
     return result
 
 
-#: The longest line of a report: what arrived may be of any length.
-_LONGEST: Final = 1000
+def _one_line(text: str, most: int) -> str:
+    """Keep a report readable whatever arrived.
 
-
-def _one_line(text: str) -> str:
-    """Keep a report readable whatever arrived: line breaks and control characters are shown, not obeyed."""
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST * 2 // 3]}...{text[-_LONGEST // 3 :]}"
+    Args:
+        text: Any text; line breaks and control characters are shown, not obeyed.
+        most: The most characters of it that are shown.
+    """
+    if len(text) > most:
+        text = f"{text[: most * 2 // 3]}...{text[-most // 3 :]}"
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def named(word: str) -> str:
+    """Return a word of a command line as a report names it: in quotes where its end could not be seen."""
+    plain = word.isprintable() and word and not set(word) & set(" '\":")
+    return word if plain else repr(word)
 
 
 def count(findings: Sequence[Finding]) -> str:

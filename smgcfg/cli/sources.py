@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 from smgcfg.cli.parser import Parser
+from smgcfg.cli.report import named
 from smgcfg.config import Deployment
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, Finding, error, errors_in
@@ -190,8 +191,7 @@ def read_files(paths: Sequence[str]) -> list[tuple[str, bytes]]:
                     files.append((path, read_most(file)))
         except (OSError, ValueError) as problem:
             reason = getattr(problem, "strerror", None) or str(problem)
-            plain = path.isprintable() and path and not set(path) & set(" '\":")
-            findings.append(error("SMG001", path if plain else repr(path), f"can not be read: {reason}"))
+            findings.append(error("SMG001", named(path), f"can not be read: {reason}"))
     if findings:
         raise ConfigError(findings)
     return files

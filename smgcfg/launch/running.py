@@ -166,7 +166,8 @@ def access(running: Running) -> dict[str, Any]:
 
 
 def _look(run_dir: str) -> Running | None:
-    if not Path(run_dir, NAME).exists():
+    # What can be no path, such as a word that is too long, is none that is there.
+    if not os.path.exists(os.path.join(run_dir, NAME)):
         return None
     if findings := run_dir_findings(run_dir):
         raise ConfigError(findings)
