@@ -44,8 +44,11 @@ def shown(spec: FlagSpec, value: object) -> str:
     """Return a value for a message: redacted where secret, cut where long."""
     if isinstance(value, Reference):
         return str(value)
-    if spec.secret:
-        return "***"
+    return "***" if spec.secret else brief(value)
+
+
+def brief(value: object) -> str:
+    """Return a value for a message: cut where long."""
     try:
         text = repr(value)
     except ValueError:

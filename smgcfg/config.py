@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 import attrs
 
 from smgcfg.args import Args, check_settings
-from smgcfg.codec import Refused
+from smgcfg.codec import Refused, brief
 from smgcfg.errors import ConfigError, Finding, error
 from smgcfg.flags import flag
 from smgcfg.gateway import GatewayArgs
@@ -155,6 +155,18 @@ class Variable(Settings):
     """One environment variable of an `env` table: declared like a setting, so that it is checked like one."""
 
     value: Text = flag("the text of an environment variable", default="", reads="raw")
+    secret: Text = flag("the text of one whose name says that it is a secret", default="", reads="raw", secret=True)
+
+
+#: Words in the name of an environment variable that make its value a secret.
+_SECRET_WORDS: Final = frozenset(
+    ("KEY", "KEYS", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS")
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether the name of a variable or a setting says that its value is a secret."""
+    return not _SECRET_WORDS.isdisjoint(name.upper().split("_"))
 
 
 def _raise(findings: list[Finding]) -> None:
@@ -179,15 +191,16 @@ def gpu_list(value: object) -> list[str]:
     if isinstance(value, str):
         return [gpu for item in value.split(",") for gpu in _gpus(item.strip())]
     items = value if isinstance(value, list | tuple) else [value]
-    return [gpu for item in items for gpu in _gpus(str(item) if type(item) is int else item)]
+    return [gpu for item in items for gpu in _gpus(item)]
 
 
 def _gpus(item: object) -> Iterable[str]:
     """Return the GPUs that one item of a list names: a number, a range or a name."""
-    span = _GPU.fullmatch(item) if isinstance(item, str) else None
+    text = str(item) if type(item) is int and 0 <= item < 1_000_000 else item
+    span = _GPU.fullmatch(text) if isinstance(text, str) else None
     if span is None or (span[2] and int(span[1]) > int(span[2])):
         hint = 'as in "0-3,6", [0, 1] or a UUID'
-        raise Refused("SMG003", f"expected numbers, ranges or names of GPUs, got {item!r:.80}", hint)
+        raise Refused("SMG003", f"expected numbers, ranges or names of GPUs, got {brief(item)}", hint)
     return map(str, range(int(span[1]), int(span[2]) + 1)) if span[2] else [span[0]]
 
 

@@ -7,12 +7,12 @@ import attrs
 
 from smgcfg.args import Args
 from smgcfg.codec import Refused, word, words
-from smgcfg.config import Deployment, Gateway, Launch, Pool
+from smgcfg.config import Deployment, Gateway, Launch, Pool, is_secret_name
 from smgcfg.flags import keys_of, spec_of
 from smgcfg.gateway import GatewayArgs, command
 from smgcfg.origin import Derived, FromDefault, Origin
 from smgcfg.overlay import UNSET, Overlay
-from smgcfg.planning.compose import Slot, by_environment, is_secret_name
+from smgcfg.planning.compose import Slot, by_environment
 from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.planning.owned import in_pool
 from smgcfg.planning.plan import Planned

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from smgcfg.args import Args, check_setting, extra_findings
 from smgcfg.backends import BACKENDS
 from smgcfg.codec import Refused, check, expected, read_word
-from smgcfg.config import Gateway, Launch, Pool, Variable, gpu_list, name_list
+from smgcfg.config import Gateway, Launch, Pool, Variable, gpu_list, is_secret_name, name_list
 from smgcfg.errors import Finding, error
 from smgcfg.flags import FlagSpec, find_key, flag, keys_of, known_keys, spec_of
 from smgcfg.gateway import GatewayArgs
@@ -186,7 +186,8 @@ class Schema:
             return Table("pool", path, Pool)
         if table.kind == "env":
             usable = key != "" and "=" not in key and "\0" not in key
-            return Leaf(path, spec_of(Variable, "value"), Variable) if usable else None
+            spec = spec_of(Variable, "secret" if is_secret_name(key) else "value")
+            return Leaf(path, spec, Variable) if usable else None
         if key == "env" and table.kind in ("pool", "gateway"):
             return Table("env", path)
         if table.kind == "pool" and key == "engine":

@@ -125,6 +125,7 @@ def test_a_value_too_long_for_python_to_show_is_refused_as_any_other() -> None:
         ("['GPU-1', 'MIG-2/1/0']", ["GPU-1", "MIG-2/1/0"]),
         ("0", ["0"]),
         *((gpus, None) for gpus in ("'3-1'", "'0-'", "[-1]", "'0,,1'", "''", "[1.5]", "true", "'0-99999999'")),
+        (f"0x{'F' * 5000}", None),
     ],
 )
 def test_gpus_are_numbers_ranges_or_names(gpus: str, names: list[str] | None) -> None:

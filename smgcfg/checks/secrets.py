@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from smgcfg.args import Args, set_settings
 from smgcfg.checks.subject import Subject
+from smgcfg.config import is_secret_name
 from smgcfg.errors import Finding
 from smgcfg.flags import key_of, spec_of
 from smgcfg.origin import FromArgv
-from smgcfg.planning.compose import is_secret_name
 from smgcfg.planning.derive import GATEWAY
 from smgcfg.reference import Reference
 from smgcfg.schema import Path

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from smgcfg.args import set_settings
 from smgcfg.codec import Refused, word
-from smgcfg.config import Gateway
+from smgcfg.config import Gateway, is_secret_name
 from smgcfg.endpoint import DEATH_FRAME, LOOPBACK, Endpoint
 from smgcfg.errors import Finding, error
 from smgcfg.flags import keys_of, spec_of, specs_of
@@ -25,12 +25,6 @@ from smgcfg.value import Value
 #: The gateway stops first: it lets its requests run out, and must not see its workers die.
 STOP_GATEWAY: Final = 0
 STOP_WORKERS: Final = 1
-
-#: Words in the name of an environment variable that make its value a secret.
-_SECRET_WORDS: Final = frozenset(
-    ("KEY", "KEYS", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS")
-)
-
 
 class Slot(Value):
     """The place of one worker.
@@ -217,11 +211,6 @@ def by_environment(args: GatewayArgs) -> dict[str, tuple[str, Text]]:
         if spec.env and (spec.secret or isinstance(value, Reference)):
             result[key] = (spec.env, value)
     return result
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether the name of a variable or a setting says that its value is a secret."""
-    return not _SECRET_WORDS.isdisjoint(name.upper().split("_"))
 
 
 def _entries(

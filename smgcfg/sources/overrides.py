@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from smgcfg.codec import Refused, bool_hint, read_word
+from smgcfg.codec import Refused, bool_hint, brief, read_word, shown
 from smgcfg.errors import Finding, error
 from smgcfg.flags import key_of
 from smgcfg.json_value import Json
@@ -151,7 +151,7 @@ def _json_value(text: str) -> Any:
         (entry,) = Json(f'{{"entry": {text}\n}}').value.values()
     except ValueError:
         hint = 'text stands in double quotes, as in "yarn"'
-        raise Refused("SMG003", f"expected JSON, got {text[:80]!r}", hint) from None
+        raise Refused("SMG003", f"expected JSON, got {brief(text)}", hint) from None
     return entry
 
 
@@ -170,12 +170,13 @@ def _value(leaf: Leaf, text: str) -> Any:
     value = _toml_value(f"value = {text}")
     if value is not None and "\n" not in text:
         return value
+    got = brief(text) if spec is None else shown(spec, text)
     if spec is None or spec.many:
-        raise Refused("SMG003", f"expected a TOML list, got {text[:80]!r}", 'as in ["a", "b"] or [1, 2]')
+        raise Refused("SMG003", f"expected a TOML list, got {got}", 'as in ["a", "b"] or [1, 2]')
     read_word(spec, text)
     if spec.type is bool:
-        raise Refused("SMG003", f"expected true or false, got {text[:80]!r}", bool_hint(text))
-    raise Refused("SMG003", f"expected a number as TOML writes it, got {text[:80]!r}")
+        raise Refused("SMG003", f"expected true or false, got {got}", bool_hint(text))
+    raise Refused("SMG003", f"expected a number as TOML writes it, got {got}")
 
 
 def flags_layer(schema: Schema, pool: str, tokens: Sequence[str], first: int) -> tuple[Layer[Path], list[Finding]]:
