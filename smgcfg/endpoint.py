@@ -37,7 +37,8 @@ def handshake_port(path: str) -> int:
         path: The worker's URL behind `ipc://`.
     """
     value = _FNV_OFFSET
-    for byte in path.encode():
+    # A path need be no text; such bytes come from Python's own error handler, and go back by it.
+    for byte in path.encode("utf-8", "surrogateescape"):
         value = ((value ^ byte) * _FNV_PRIME) & _MASK_64
     return HANDSHAKE_PORTS.start + value % len(HANDSHAKE_PORTS)
 

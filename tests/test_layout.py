@@ -102,6 +102,12 @@ def test_workers_of_one_port_are_one_problem() -> None:
     assert codes(*pools) == [("SMG020", "pools.b.port"), ("SMG020", "pools.b.engine.rl_control_port")]
 
 
+@pytest.mark.parametrize("place", ["/run/\udcff", "/run/a\nb"])
+def test_a_derived_run_directory_that_is_no_text_is_refused(place: str) -> None:
+    """What stands in the environment may be any bytes; in the URL of a worker it may not."""
+    assert codes(environment=HERE.evolve(xdg_runtime_dir=place)) == [("SMG003", "launch.run_dir")]
+
+
 @pytest.mark.parametrize("transport", ["zmq", "grpc"])
 @pytest.mark.parametrize(
     ("host", "right"),

@@ -1,6 +1,7 @@
 """The command line: one module per command, imported when it is asked for."""
 
 import sys
+from io import TextIOWrapper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +77,9 @@ def _open_standard_streams() -> None:
         if getattr(sys, name) is None:
             # The lowest number that is free is that of the stream, as those before it are open by now.
             setattr(sys, name, open("/dev/null", mode, encoding="utf-8"))  # noqa: SIM115 - to the end
+    # The environment and the names of files need be no text: they are shown as well as can be.
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _run(command: str, words: list[str], *, alone: bool) -> int:

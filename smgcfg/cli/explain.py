@@ -80,7 +80,8 @@ def _asked(key: str, explainer: Explainer, reviewed: Reviewed) -> tuple[list[Exp
 def _target(key: str, reviewed: Reviewed) -> Leaf | Table | Finding:
     path = read_path(key)
     if path is None:
-        return error("SMG002", named(key.partition("=")[0]), "no file, and no dotted key", hint="as in pools.NAME.engine.max_num_seqs")
+        hint = "as in pools.NAME.engine.max_num_seqs"
+        return error("SMG002", named(key.partition("=")[0]), "no file, and no dotted key", hint=hint)
     assert reviewed.planned is not None
     pools = pools_of(reviewed.planned.deployment)
     if path[0] == "pools" and len(path) > 1 and path[1] not in pools:

@@ -26,6 +26,7 @@ from smgcfg.value import Value
 STOP_GATEWAY: Final = 0
 STOP_WORKERS: Final = 1
 
+
 class Slot(Value):
     """The place of one worker.
 

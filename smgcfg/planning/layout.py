@@ -70,8 +70,13 @@ class Layout:
             run_dir = self.environment.run_dir(self.deployment.name)
             rule = "one directory for each user and deployment, the same at every launch"
             self.derived[RUN_DIR] = (run_dir, Derived(rule, ("name", "XDG_RUNTIME_DIR", "TMPDIR")))
+            if not run_dir.isprintable():
+                message = f"XDG_RUNTIME_DIR or TMPDIR makes it {run_dir!r}, which can not stand in a worker's URL"
+                self._error("SMG003", RUN_DIR, message, "set launch.run_dir")
+                # For what else there is to find: nothing is started.
+                return ascii(run_dir)[1:-1]
             return run_dir
-        if not chosen.startswith("/"):
+        if not chosen.startswith("/") or not chosen.isprintable():
             self._error("SMG003", RUN_DIR, f"expected the absolute path of a directory, got {chosen!r}")
         return chosen.rstrip("/")
 

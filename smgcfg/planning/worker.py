@@ -77,7 +77,7 @@ def program_words(
 def socket_path_finding(endpoint: Endpoint, key: str, hint: str) -> Finding | None:
     """Return a finding where a worker's socket path is longer than the platform takes."""
     for path in endpoint.sockets[-1:]:
-        size = len(path.encode())
+        size = len(path.encode("utf-8", "surrogateescape"))
         if size > SOCKET_PATH_LIMIT:
             message = f"the socket path {path!r} has {size} bytes; a Unix socket takes at most {SOCKET_PATH_LIMIT}"
             return error("SMG022", key, message, hint=hint)
