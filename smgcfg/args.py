@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from smgcfg.codec import Refused, check, words
+from smgcfg.codec import Refused, brief, check, words
 from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.flags import FlagSpec, find_key, keys_of, known_keys, spec_of, spelling_table
 from smgcfg.groups import Settings, gathered
@@ -312,10 +312,11 @@ def unknown_key(cls: type[Args], key: object, where: Origin | None) -> Finding:
 def extra_findings(cls: type[Args], extra: object, where: Origin | None = None) -> list[Finding]:
     """Check the words of `extra`: text, a flag first, no bare `--`, nothing that a field can say."""
     if not isinstance(extra, list | tuple) or not all(isinstance(word, str) for word in extra):
-        return [error("SMG003", "extra", f"expected a list of text, got {type(extra).__name__}", where)]
+        hint = 'as in ["--flag", "1"]'
+        return [error("SMG003", "extra", f"expected a list of text, got {brief(extra)}", where, hint)]
     findings = []
     if extra and not extra[0].startswith("--"):
-        findings.append(error("SMG015", "extra", f"the first word must be a flag, got {extra[0]!r}", where))
+        findings.append(error("SMG015", "extra", f"the first word must be a flag, got {brief(extra[0])}", where))
     known = spelling_table(cls)
     for at, word in enumerate(extra):
         name, glued, text = word.partition("=")

@@ -87,6 +87,9 @@ def _number_hint(text: str) -> str:
     """Return what to write instead of a text that is no number."""
     if text.strip().lower() in NOTHING:
         return LEAVE_OUT
+    seconds = re.fullmatch(r"([0-9.]+) ?(?:s|sec|seconds)", text.strip())
+    if seconds is not None:
+        return f"write {seconds[1]}"
     return "write the number in full" if re.fullmatch(r"[0-9.]+ ?[kmgtKMGT]i?[bB]?", text.strip()) else ""
 
 

@@ -228,6 +228,24 @@ def test_what_is_no_address_is_reported_as_that_alone(host: str) -> None:
     assert codes(gateway={"host": host}) == [("SMG014", "gateway.host")]
 
 
+@pytest.mark.parametrize(
+    ("names", "problems"),
+    [
+        (("a", "b"), []),
+        (("a", ""), ["a name can not be empty"]),
+        (("a", "a", "a"), ["'a' stands twice"]),
+        (("a=1", "b=2"), ["the alias 'b=2' can not hold '=', which ends it on a command line"]),
+        (("", "c", "c"), ["a name can not be empty", "'c' stands twice"]),
+    ],
+)
+def test_public_names_are_told_apart(names: tuple[str, ...], problems: list[str]) -> None:
+    """Every problem of the names is one finding at their key, and none about the flag that would have carried them."""
+    found = planned(pool(served_model_name=names)).findings
+    assert [(f.code, f.key, f.message) for f in found] == [
+        ("SMG006", "pools.chat.served_model_name", problem) for problem in problems
+    ]
+
+
 def test_a_name_that_only_the_engine_would_know_is_reported() -> None:
     """Over zmq the gateway alone knows the public name: one that is set in the engine is not lost in silence."""
     engine = {"served_model_name": "chat"}

@@ -94,6 +94,12 @@ def test_workers_with_one_handshake_port_are_refused_and_named() -> None:
     assert str(number) in finding.message
 
 
+@pytest.mark.parametrize(("key", "port"), [("port", 0), ("prometheus_port", 99999), ("health_check_port", -1)])
+def test_a_number_that_is_no_port_is_one_problem(key: str, port: int) -> None:
+    """A port of the gateway outside the range is reported by its bounds, and not as a port of the plan too."""
+    assert codes(gateway={key: port}) == [("SMG005", f"gateway.{key}")]
+
+
 def test_workers_of_one_port_are_one_problem() -> None:
     """What workers derive from a port that two of them have is not reported again; ports of their own are."""
     assert codes(pool("a", replicas=3), pool("b", port=31001)) == [("SMG020", "pools.b.port")]

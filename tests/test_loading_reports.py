@@ -98,6 +98,8 @@ def test_native_types_are_strict(key: str, value: str) -> None:
         ("max_num_seqs", '"4"', "write 4 without quotes"),
         ("max_num_seqs", "4.0", "write 4"),
         ("max_num_seqs", '"32k"', "write the number in full"),
+        ("grammar_compile_timeout_secs", '"10s"', "write 10"),
+        ("gpu_memory_utilization", '"${SHARE}"', 'write { env = "SHARE" }'),
         ("max_num_seqs", '""', "to pass nothing, leave it out"),
         ("quantization", '"None"', "to pass nothing, leave it out"),
         ("enable_metrics", '"yes"', "write true"),

@@ -103,7 +103,7 @@ def _apart(first: Shape, other: Shape, choices: Choices) -> list[Finding]:
     if first.backend is not other.backend:
         differ.append(("backend", "engine", first.backend.name, other.backend.name))
     differ.append(("model", "model", first.model, other.model))
-    differ.append(("served_model_name", "public name", first.names, other.names))
+    differ.append(("served_model_name", "public name", list(first.names), list(other.names)))
     for fact in _GATEWAY_FACTS:
         differ.append((fact, fact.replace("_", " "), getattr(first.pool, fact), getattr(other.pool, fact)))
     findings = []
@@ -176,9 +176,10 @@ def _fill_model(filling: Filling[GatewayArgs], shape: Shape, choices: Choices) -
     source = (*shape.path, "served_model_name")
     if shape.names:
         name, *aliases = shape.names
-        _check_names(filling, shape.names, source, choices)
+        problems = _name_problems(shape.names)
+        filling.findings += [error("SMG006", dotted(source), problem, choices.where(source)) for problem in problems]
         filling.tell("model_path", name, source)
-        if aliases:
+        if aliases and not problems:
             filling.tell("model_alias", tuple(f"{alias}={name}" for alias in aliases), source)
     filling.fill("model_path", model, "the model's own name is its public name", dotted((*shape.path, "model")))
     public = filling["model_path"]
@@ -205,16 +206,13 @@ def _report_unheard_name(filling: Filling[Any], shape: Shape, public: str | None
     filling.findings.append(warning("SMG025", dotted(path), message, choices.where(path), hint))
 
 
-def _check_names(filling: Filling[Any], names: tuple[str, ...], source: Path, choices: Choices) -> None:
-    problem = ""
-    if "" in names:
-        problem = "a name can not be empty"
-    elif len(set(names)) < len(names):
-        problem = "a name stands twice"
-    elif any("=" in alias for alias in names[1:]):
-        problem = "an alias can not hold '=', which ends it on the gateway's command line"
-    if problem:
-        filling.findings.append(error("SMG006", dotted(source), problem, choices.where(source)))
+def _name_problems(names: tuple[str, ...]) -> list[str]:
+    """Return what is wrong with the public names of a model."""
+    problems = ["a name can not be empty"] if "" in names else []
+    twice = [name for at, name in enumerate(names) if name in names[:at] and name]
+    problems += [f"{name!r} stands twice" for name in dict.fromkeys(twice)]
+    ended = [alias for alias in names[1:] if "=" in alias]
+    return problems + [f"the alias {alias!r} can not hold '=', which ends it on a command line" for alias in ended]
 
 
 def _fill_for_one_worker(filling: Filling[GatewayArgs], source: str) -> None:

@@ -155,7 +155,8 @@ def _gateway(layout: Layout) -> GatewayArgs:
     closed = command.workers_key(args)
     if isinstance(closed, Finding):
         findings.append(filling.placed(closed))
-    findings += layout.book.findings()
+    outside = {finding.key for finding in findings if finding.code == "SMG005"}
+    findings += [finding for finding in layout.book.findings() if finding.key not in outside]
     return args
 
 
