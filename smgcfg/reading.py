@@ -51,10 +51,16 @@ class Reader:
 
     def _file(self, path: str) -> str:
         try:
-            with open(path, "rb") as file:
-                if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & stat.S_IROTH and path not in self.exposed:
+            # Without waiting for a writer, should it be a pipe.
+            with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+                mode = os.fstat(file.fileno()).st_mode
+                if not stat.S_ISREG(mode):
+                    raise Refused("SMG018", f"{path!r} is no regular file")
+                if stat.S_IMODE(mode) & stat.S_IROTH and path not in self.exposed:
                     self.exposed.append(path)
                 data = file.read(_MOST + 1)
+        except Refused:
+            raise
         except (OSError, ValueError) as problem:
             reason = getattr(problem, "strerror", None) or str(problem)
             raise Refused("SMG018", f"the file {path!r} can not be read: {reason.lower()}") from None

@@ -77,11 +77,14 @@ def test_a_secret_is_left_where_it_is() -> None:
     assert made.gateway.env == (("U", Reference("file", "/u")),)
 
 
-def test_text_that_only_looks_like_a_reference_stays_text() -> None:
-    """An override's text is a reference only where TOML reads one, and JSON stays JSON."""
-    made = good(POOL, {}, "gateway.api_key={env=KEY}", 'pools.chat.engine.hf_overrides={"env": "KEY"}')
-    assert made.gateway.args.api_key == "{env=KEY}"
+@pytest.mark.parametrize("text", ["{env=KEY}", '{fil="/run/k"}', '{file="a",env="B"}', '{file="/tmp/x"', "{x=1}"])
+def test_a_reference_that_is_mistyped_is_refused(text: str) -> None:
+    """Text in braces that is no reference would go unnoticed as a key; JSON stays JSON, a placeholder a placeholder."""
+    found = read(POOL, {}, f"gateway.api_key={text}").findings
+    assert [finding.code for finding in found] == ["SMG003"]
+    made = good(POOL, {}, 'pools.chat.engine.hf_overrides={"env": "KEY"}', "pools.chat.env.I={index}")
     assert made.pools[0].engine.hf_overrides.value == {"env": "KEY"}
+    assert made.pools[0].env == (("I", "{index}"),)
 
 
 def test_what_can_not_be_read_is_said_without_its_text() -> None:
@@ -250,3 +253,18 @@ def test_one_setting_has_one_place() -> None:
     bad = plan(deployment(gateway=gateway, env=(("REDIS_URL", "redis://b"),)), HERE)
     assert [(finding.code, finding.key) for finding in bad.findings] == [("SMG009", "gateway.env.REDIS_URL")]
     assert plan(deployment(gateway=gateway, env=(("REDIS_URL", "redis://a"),)), HERE).findings == ()
+
+
+def test_a_pipe_is_no_secret(tmp_path: Path) -> None:
+    """A reference to a pipe is refused at once, and nobody waits for a writer."""
+    os.mkfifo(tmp_path / "pipe")
+    loaded = load_sources(
+        [
+            (
+                "a.toml",
+                b'[pools.a]\nbackend = "tokenspeed"\nmodel = "m"\nport = { file = "%s" }\n' % bytes(tmp_path / "pipe"),
+            )
+        ],
+        environ={},
+    )
+    assert [finding.code for finding in loaded.findings] == ["SMG018"]

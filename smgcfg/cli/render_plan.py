@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from smgcfg.backends._base import Promise
-from smgcfg.cli.report import count, lines
+from smgcfg.cli.report import count, lines, one_line
 from smgcfg.errors import Finding
 from smgcfg.flags import spec_of
 from smgcfg.origin import FromDefault, Origin
@@ -39,7 +39,7 @@ def short_form(planned: Planned, plan: Plan) -> str:
     ]
     found = [f"  {line}" for line in lines(planned.findings)]
     summary = f"{_gpus(planned)}.  {count(planned.findings)}."
-    return "\n".join([*(f"{head:{width}}  {text}" for head, text in rows), summary, *found])
+    return "\n".join([*(one_line(f"{head:{width}}  {text}", 10_000) for head, text in rows), summary, *found])
 
 
 def _programs(planned: Planned) -> str:

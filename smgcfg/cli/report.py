@@ -10,15 +10,15 @@ def lines(findings: Iterable[Finding]) -> list[str]:
     """Return the lines of a report, one finding after the other, in their order and each once."""
     result = []
     for finding in dict.fromkeys(findings):
-        place = "" if finding.where is None else f"{_one_line(str(finding.where), 300)}  "
-        key = f"{_one_line(finding.key, 300)}: " if finding.key else ""
-        result.append(f"{place}{finding.severity:7} {finding.code} {key}{_one_line(finding.message, 1000)}")
+        place = "" if finding.where is None else f"{one_line(str(finding.where), 300)}  "
+        key = f"{one_line(finding.key, 300)}: " if finding.key else ""
+        result.append(f"{place}{finding.severity:7} {finding.code} {key}{one_line(finding.message, 1000)}")
         if finding.hint:
-            result.append(f"    hint: {_one_line(finding.hint, 1000)}")
+            result.append(f"    hint: {one_line(finding.hint, 1000)}")
     return result
 
 
-def _one_line(text: str, most: int) -> str:
+def one_line(text: str, most: int) -> str:
     """Keep a report readable whatever arrived.
 
     Args:

@@ -11,6 +11,9 @@ from typing import Final
 #: The signals that stop a launch.
 STOPPING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
+#: Signals that mean nothing here, and whose default is to end the program: a log rotation sends SIGUSR1 to any server.
+_UNHEARD: Final = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
+
 
 @contextmanager
 def signals_to(
@@ -37,6 +40,8 @@ def signals_to(
                 reap()
 
     taken = [signum for signum in STOPPING if signum != signal.SIGHUP or signal.getsignal(signum) != signal.SIG_IGN]
+    # Taken, and not ignored: what is ignored stays so in the programs that are started.
+    taken += _UNHEARD
     if reap is not None:
         taken.append(signal.SIGCHLD)
     before_fd = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)

@@ -83,6 +83,38 @@ def read_state(run_dir: str) -> dict[str, Any] | None:
         fd = os.open(Path(run_dir, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(fd, encoding="utf-8") as file:
             data = json.loads(file.read(_LIMIT))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
-    return data if isinstance(data, dict) and data.get("format") == FORMAT else None
+    return data if isinstance(data, dict) and data.get("format") == FORMAT and _whole(data, _SHAPE) else None
+
+
+#: What a reader relies on; a file that lacks any of it is none of ours.
+_TIMES: Final = (int, float, type(None))
+_SHAPE: Final[dict[str, Any]] = {
+    **dict.fromkeys(("name", "run_dir", "url", "model", "phase"), str),
+    "launcher": {"pid": int, "started": _TIMES, "namespace": object},
+    **dict.fromkeys(("began", "written"), _TIMES),
+    "reason": (str, type(None)),
+    "exit_code": (int, type(None)),
+    "processes": [
+        {
+            **dict.fromkeys(("name", "role", "url", "seen_by", "state"), str),
+            "gpus": list,
+            "since": _TIMES,
+            "pid": (int, type(None)),
+            "started": _TIMES,
+            "restarts": int,
+            "last_exit": (dict, type(None)),
+            "last_lines": list,
+        }
+    ],
+}
+
+
+def _whole(data: Any, shape: Any) -> bool:
+    """Whether data has every part of a shape, and names that can be printed."""
+    if isinstance(shape, dict):
+        return isinstance(data, dict) and all(key in data and _whole(data[key], part) for key, part in shape.items())
+    if isinstance(shape, list):
+        return isinstance(data, list) and all(_whole(item, shape[0]) for item in data)
+    return isinstance(data, shape) and (not isinstance(data, str) or data.isprintable())

@@ -76,8 +76,8 @@ class Layout:
                 # For what else there is to find: nothing is started.
                 return ascii(run_dir)[1:-1]
             return run_dir
-        if not chosen.startswith("/") or not chosen.isprintable():
-            self._error("SMG003", RUN_DIR, f"expected the absolute path of a directory, got {chosen!r}")
+        if not chosen.startswith("/") or not chosen.isprintable() or not chosen.strip("/"):
+            self._error("SMG003", RUN_DIR, f"expected the absolute path of a directory of its own, got {chosen!r}")
         return chosen.rstrip("/")
 
     def _error(self, code: str, path: Path, message: str, hint: str = "") -> None:

@@ -10,7 +10,7 @@ from smgcfg.flags import key_of
 from smgcfg.json_value import Json
 from smgcfg.origin import FromArgv
 from smgcfg.overlay import UNSET, Layer
-from smgcfg.reference import reference_in
+from smgcfg.reference import HINT, reference_in
 from smgcfg.schema import FOREIGN, Inside, Leaf, Path, Schema, Table, dotted
 from smgcfg.sources.toml import Walk
 from smgcfg.value import Value
@@ -163,6 +163,9 @@ def _value(leaf: Leaf, text: str) -> Any:
     spec = leaf.spec
     if text.startswith("{") and leaf.may_refer and (reference := reference_in(_toml_value(f"value = {text}"))):
         return reference
+    if spec is not None and not spec.many and spec.type is str and spec.reads != "raw" and text.startswith("{"):
+        # Nobody means such a text, and as a key or a path it would go unnoticed. (In `env` it may be a placeholder.)
+        raise Refused("SMG003", "expected text; what begins with { is no reference", HINT)
     if spec is not None and not spec.many and spec.type in (str, Json):
         return text
     if spec is not None and spec.key in ("served_model_name", "gpus") and not text.lstrip().startswith("["):

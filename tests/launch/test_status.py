@@ -97,8 +97,11 @@ def test_no_file_that_is_not_ours(tmp_path: Path) -> None:
     """Half a file, one of another format and a link to one are no state."""
     state = StateFile(str(tmp_path))
     path = tmp_path / "state.json"
-    state.write({"format": 1, "name": "x"})
-    assert read_state(str(tmp_path)) == {"format": 1, "name": "x"}
+    texts = dict.fromkeys(("name", "run_dir", "url", "model", "phase"), "x")
+    rest = dict.fromkeys(("began", "written", "reason", "exit_code"))
+    whole = {"format": 1, **texts, **rest, "launcher": {"pid": 1, "started": 1, "namespace": ""}, "processes": []}
+    state.write(whole)
+    assert read_state(str(tmp_path)) == whole
     assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
     path.write_text('{"format": 1, "na')
     assert read_state(str(tmp_path)) is None
