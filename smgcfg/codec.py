@@ -20,6 +20,8 @@ FALSE_WORDS: Final = ("0", "false", "no", "off")
 NOTHING: Final = ("", "none", "null", "nil")
 LEAVE_OUT: Final = "to pass nothing, leave it out"
 
+_ENDS_FLAGS: Final = "the text '--' ends the flags of the engine's parser; it has no spelling as a value"
+
 #: What argparse (CPython 3.11) takes for a negative number, hence for a value, in a parser without such options.
 NEGATIVE_NUMBER: Final = re.compile(r"^-\d+$|^-\d*\.\d+$")
 
@@ -137,6 +139,8 @@ def read_word(spec: FlagSpec, text: str) -> Any:
         elif not spec.least:
             items = [item for item in items if item]
         return tuple(_checked_item(spec, _READERS[spec.type](item)) for item in items)
+    if text == "--" and spec.reads != "raw":
+        raise Refused("SMG006", _ENDS_FLAGS)
     if spec.reads == "nullable" and text in ("", "None"):
         return None
     if spec.reads == "nonempty" and not text.strip():
@@ -292,7 +296,7 @@ def _spellable(spec: FlagSpec, value: Any) -> Any:
     except UnicodeEncodeError:
         raise Refused("SMG006", "a lone surrogate can not stand in a command line") from None
     if value == "--" and spec.reads != "raw":
-        raise Refused("SMG006", "the text '--' ends the flags of the engine's parser; it has no spelling as a value")
+        raise Refused("SMG006", _ENDS_FLAGS)
     if spec.reads == "nonempty" and not value.strip():
         raise Refused("SMG003", f"expected text that is not blank, got {shown(spec, value)}")
     if spec.reads == "nullable" and value in ("", "None"):

@@ -41,6 +41,13 @@ def test_a_flag_and_its_value_in_one_word_are_refused() -> None:
     assert {finding.hint for finding in findings} == {"write the flag and its value as two words"}
 
 
+@pytest.mark.parametrize("flag", ["--model", "--max-num-seqs", "--attention-use-fp4-indexer-cache"])
+def test_two_dashes_are_no_value(flag: str) -> None:
+    """The engine's parser takes them away wherever they stand, so that they never reach a setting."""
+    (finding,) = refused(f"{flag}=--")
+    assert finding.code == "SMG006"
+
+
 def test_stray_words_are_one_problem() -> None:
     """Words that belong to no flag are reported once, where they begin."""
     (finding,) = refused("m", "--max-num-seqs", "8", "stray", "more", "--enforce-eager")

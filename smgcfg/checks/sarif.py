@@ -34,6 +34,9 @@ def _result(finding: Finding, index: int, files: Sequence[str]) -> dict[str, Any
     text = f"{finding.key}: {finding.message}" if finding.key else finding.message
     if finding.hint:
         text += f" (hint: {finding.hint})"
+    if finding.where is not None and not (isinstance(finding.where, FromFile) and _is_file(finding.where.path)):
+        # No location can say this place.
+        text = f"{finding.where}: {text}"
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": index,
@@ -47,7 +50,7 @@ def _result(finding: Finding, index: int, files: Sequence[str]) -> dict[str, Any
 def _location(finding: Finding, files: Sequence[str]) -> dict[str, Any]:
     location: dict[str, Any] = {}
     path = finding.where.path if isinstance(finding.where, FromFile) else next(iter(files), "-")
-    if path not in ("-", "<stdin>"):
+    if _is_file(path):
         place: dict[str, Any] = {"artifactLocation": {"uri": _uri(path)}}
         if isinstance(finding.where, FromFile) and finding.where.line is not None:
             place["region"] = {"startLine": finding.where.line}
@@ -55,6 +58,10 @@ def _location(finding: Finding, files: Sequence[str]) -> dict[str, Any]:
     if finding.key:
         location["logicalLocations"] = [{"fullyQualifiedName": finding.key}]
     return location
+
+
+def _is_file(path: str) -> bool:
+    return path not in ("-", "<stdin>")
 
 
 def _uri(path: str) -> str:

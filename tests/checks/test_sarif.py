@@ -55,6 +55,13 @@ def test_what_has_no_line_stands_at_the_file() -> None:
     assert "locations" not in run_of(error("SMG001", "", "z", FromFile("<stdin>", 1)))["results"][0]
 
 
+def test_a_place_that_no_location_can_say_stands_in_the_text() -> None:
+    """The number of an argument, and a line of standard input, are not lost."""
+    findings = (error("SMG003", "name", "x", FromArgv(3)), error("SMG001", "", "z", FromFile("<stdin>", 4)))
+    texts = [result["message"]["text"] for result in run_of(*findings)["results"]]
+    assert texts == ["argument 3: name: x", "<stdin>:4: z"]
+
+
 def test_paths_become_uris() -> None:
     """A relative path stays relative to the sources' root; what a URI can not hold is escaped."""
     paths = {"./a b/ü.toml": "a%20b/%C3%BC.toml", "/x/y#.toml": "file:///x/y%23.toml", "../d.toml": "../d.toml"}

@@ -66,11 +66,18 @@ def _names(line: str) -> bool:
     return bool(_PLACE.match(found["place"] or "") or _KEY.match(found["rest"]))
 
 
+def _is_placed(result: Any) -> bool:
+    """Whether a SARIF result has a key, a line, or a place in its text."""
+    places = result.get("locations", [])
+    placed = any("logicalLocations" in place or "region" in place["physicalLocation"] for place in places)
+    return placed or bool(re.match(r"argument \d+|<stdin>:\d+: ", result["message"]["text"]))
+
+
 def _json_named(text: str) -> bool:
     """Whether a document holds findings, or a SARIF log results, each with a key or a place."""
     document: Any = json.loads(text)
     if "runs" in document:
-        places = [place for result in document["runs"][0]["results"] for place in result["locations"]]
-        return bool(places) and all("logicalLocations" in p or "region" in p["physicalLocation"] for p in places)
+        results = document["runs"][0]["results"]
+        return bool(results) and all(map(_is_placed, results))
     findings = document.get("findings", [])
     return bool(findings) and all(finding.get("key") or finding.get("where") for finding in findings)
