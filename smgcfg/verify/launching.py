@@ -33,8 +33,7 @@ def verify_launch(target: Target, promises: Promises, *, limits: Limits = LIMITS
     """
     for _ in range(TRIES - 1):
         report = verify(target, promises.kinds, limits=limits, endpoints=(CHAT,))
-        cells = [report.cell(kind, column) for kind in report.kinds for column in report.columns]
-        if {cell.verdict for cell in cells if cell is not None and cell.broken} != {"not_reached"}:
+        if {cell.verdict for _, _, cell in report.broken} != {"not_reached"}:
             return promises.explain(report)
     return promises.explain(verify(target, promises.kinds, limits=limits, endpoints=(CHAT,)))
 
