@@ -59,6 +59,7 @@ CODES: Final[dict[str, str]] = {
     "SMG065": "the gateway finds no tokenizer",
     "SMG066": "the gateway finds no chat template",
     "SMG067": "a file that a setting names is not there",
+    "SMG068": "a variable of a shell that no shell reads",
 }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from smgcfg.checks import answers, commands, exposure, files, secrets, surroundings, topology
+from smgcfg.checks import answers, commands, exposure, files, secrets, surroundings, topology, unexpanded
 from smgcfg.checks.subject import Subject
 from smgcfg.errors import Finding
 from smgcfg.value import Value
@@ -43,6 +43,7 @@ CHECKS: Final = (
     Check("SMG065", files.tokenizer_missing, looks=True),
     Check("SMG066", files.template_missing, looks=True),
     Check("SMG067", files.file_missing, looks=True),
+    Check("SMG068", unexpanded.unexpanded),
 )
 
 
@@ -53,4 +54,7 @@ def check(subject: Subject, *, look: bool = True) -> list[Finding]:
         subject: What to check.
         look: Also look at the files that the deployment names.
     """
-    return [finding for one in CHECKS if look or not one.looks for finding in one.find(subject)]
+    findings = [finding for one in CHECKS if look or not one.looks for finding in one.find(subject)]
+    # A path that does not exist as it is written is one problem, whatever a shell would have made of it.
+    missing = {finding.key for finding in findings if finding.code in ("SMG064", "SMG067")}
+    return [finding for finding in findings if finding.code != "SMG068" or finding.key not in missing]

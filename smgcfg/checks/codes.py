@@ -181,4 +181,8 @@ EXPLANATIONS: Final[dict[str, str]] = {
     "SMG067": (
         "A setting of the gateway names a file or a folder that is not there; the gateway would end at its start."
     ),
+    "SMG068": (
+        "The value holds $NAME, ${NAME} or ~ as a shell would read it. No shell does: the program gets the very "
+        'characters. Write { env = "NAME" } in place of the value, or write out what it stands for.'
+    ),
 }

@@ -153,4 +153,5 @@ EXAMPLES: Final[Mapping[str, Callable[[Path], Findings]]] = {
     "SMG065": lambda folder: model(folder, "chat_template.jinja"),
     "SMG066": lambda folder: model(folder, "tokenizer.json"),
     "SMG067": lambda folder: found(table("gateway", f'mcp_config_path = "{folder}/none"'), look=True),
+    "SMG068": lambda _: found(POOL + 'env = { CACHE = "$HOME/cache" }\n'),
 }
