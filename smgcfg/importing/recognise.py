@@ -2,6 +2,7 @@
 
 import json
 import os.path
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ from smgcfg.backends import BACKENDS
 from smgcfg.backends.tokenspeed.versions import VERSIONS
 from smgcfg.config import Deployment
 from smgcfg.environment import Environment
-from smgcfg.errors import ConfigError, errors_in
+from smgcfg.errors import ConfigError, errors_in, warning
 from smgcfg.gateway import command
 from smgcfg.importing.headless import HEADLESS, headless
 from smgcfg.importing.invocation import KNOWN, Invocation, take_apart
@@ -21,6 +22,7 @@ from smgcfg.importing.smg_launch import smg_launch
 from smgcfg.importing.smg_serve import smg_serve
 from smgcfg.importing.ts_serve import ts_serve
 from smgcfg.importing.words import numbered, refuse, texts
+from smgcfg.origin import FromArgv
 from smgcfg.planning.plan import Planned, plan
 
 #: The variable in which Slurm says on how many machines a step runs; TokenSpeed spreads an engine over them.
@@ -142,7 +144,10 @@ def _fitted(parts: Parts, name: str | None, version: str | None) -> tuple[Deploy
     deployment = compose(parts, name, version, facts=facts, implied=missing)
     planned = plan(deployment, _SOMEWHERE)
     if errors_in(planned.findings):
-        raise ConfigError(planned.findings)
+        # What is missing may be what a misspelt flag would have said.
+        unknown = [entry for entry in parts.lost if re.search("such (a )?flag", entry.reason)]
+        told = [warning("SMG010", entry.name, entry.reason, FromArgv(entry.words[0].at)) for entry in unknown]
+        raise ConfigError((*planned.findings, *told))
     return deployment, planned
 
 

@@ -171,3 +171,12 @@ def test_the_readme_command_runs(capsys: pytest.CaptureFixture[str]) -> None:
     words = shlex.split(line)
     assert main(words[1 : words.index(">")]) == 0
     assert 'gpus = ["0", "1"]' in capsys.readouterr().out
+
+
+def test_a_misspelt_flag_is_told_with_what_is_missing_for_it() -> None:
+    """A command that can not be a deployment names the flags that nobody has: one of them may be the reason."""
+    with pytest.raises(ConfigError) as refused:
+        import_command(["ts", "serve", "--modle", "org/m"])
+    told = [(finding.severity, finding.code, finding.key) for finding in refused.value.findings]
+    assert ("error", "SMG007", "pools.main.model") in told
+    assert ("warning", "SMG010", "--modle") in told
