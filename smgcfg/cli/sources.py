@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 from smgcfg.cli.parser import Parser
-from smgcfg.cli.report import named
 from smgcfg.config import Deployment
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, Finding, error, errors_in
@@ -190,6 +189,9 @@ def read_files(paths: Sequence[str]) -> list[tuple[str, bytes]]:
                 with open(path, "rb") as file:
                     files.append((path, read_most(file)))
         except (OSError, ValueError) as problem:
+            # Imported here: only a report needs it.
+            from smgcfg.cli.report import named
+
             reason = getattr(problem, "strerror", None) or str(problem)
             findings.append(error("SMG001", named(path), f"can not be read: {reason}"))
     if findings:

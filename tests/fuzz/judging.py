@@ -10,13 +10,16 @@ from in_process import HangError, run
 
 #: The exit codes of each command that its help names, beside those of all.
 EXITS: Final[dict[str, set[int]]] = {
-    "verify": {1, 3}, "watch": {1, 3}, "diff": {1}, "keys": {1}, "import": {1}, "status": {1, 3, 4}, "logs": {1, 3, 4},
-    "restart": {1, 3, 4}, "stop": {1, 3, 4}, "drift": {1},
-    "upgrade": {1},
-}  # fmt: skip
+    **dict.fromkeys(("diff", "keys", "import", "drift", "upgrade"), {1}),
+    **dict.fromkeys(("verify", "watch"), {1, 3}),
+    **dict.fromkeys(("status", "logs", "restart", "stop"), {1, 3, 4}),
+}
 
 #: The commands that may have nothing to print.
 QUIET: Final = ("status", "logs")
+
+#: How what is refused without a finding begins: what names no command, or nothing to serve.
+_NO_FINDING: Final = ("smgcfg: no such command", "smgcfg serve: no deployment")
 
 _FINDING: Final = re.compile(r"^(?:(?P<place>.+?)  )?(?:error  |warning) SMG\d{3} (?P<rest>.*)$")
 #: A file's line or an argument's number; a key, a flag, an option, a file, a command.
@@ -48,16 +51,13 @@ def judged(argv: Sequence[str], code: int, out: str, err: str) -> str:
         return "nothing is printed"
     if code != 2:
         return ""
-    named = _json_named(out) if out.startswith("{") else None
-    nameless = [line for line in (out + err).splitlines() if _FINDING.match(line) and not _names(line)]
+    lines = [line for line in (out + err).splitlines() if _FINDING.match(line)]
+    nameless = [line for line in lines if not _names(line)]
     if nameless:
         return f"names neither a key nor a place: {nameless[0]}"
-    some = [line for line in (out + err).splitlines() if _FINDING.match(line)]
-    return (
-        ""
-        if some or named or err.startswith(("smgcfg: no such command", "smgcfg serve: no deployment"))
-        else f"says nothing: {out}{err}"
-    )
+    if lines or err.startswith(_NO_FINDING) or (out.startswith("{") and _json_named(out)):
+        return ""
+    return f"says nothing: {out}{err}"
 
 
 def _names(line: str) -> bool:
