@@ -9,10 +9,10 @@ from typing import Any, Final
 from in_process import HangError, run
 
 #: The exit codes of each command that its help names, beside those of all.
-EXITS: Final[dict[str, set[int]]] = {
-    **dict.fromkeys(("diff", "keys", "import", "drift", "upgrade"), {1}),
-    **dict.fromkeys(("verify", "watch"), {1, 3}),
-    **dict.fromkeys(("status", "logs", "restart", "stop"), {1, 3, 4}),
+EXITS: Final[dict[str, tuple[int, ...]]] = {
+    **dict.fromkeys(("diff", "keys", "import", "drift", "upgrade"), (1,)),
+    **dict.fromkeys(("verify", "watch"), (1, 3)),
+    **dict.fromkeys(("status", "logs", "restart", "stop"), (1, 3, 4)),
 }
 
 #: The commands that may have nothing to print.
