@@ -112,6 +112,25 @@ class Launch(_Table):
     """How smgcfg itself behaves: the keys of `[launch]`."""
 
     grace: float = flag("seconds between asking a process to stop and killing it", default=30.0, bounds=(0, None))
+    drain_timeout: float | None = flag(
+        "seconds the gateway has to finish its requests when it is stopped; 30 unless it is told otherwise itself",
+        bounds=(0, None),
+    )
+    restart: Literal["on-failure", "never"] = flag(
+        "whether a process that fails once the launch was ready is started again", default="on-failure"
+    )
+    restart_budget: int = flag("how often one process is started again within the window", default=5, bounds=(0, None))
+    restart_window: float = flag("the window of the budget, in seconds", default=600.0, bounds=(0, None))
+    restart_backoff_max: float = flag("the longest wait before a restart, in seconds", default=60.0, bounds=(0, None))
+    stable_after: float = flag(
+        "seconds a process has to be ready for its next restart to come at once", default=300.0, bounds=(0, None)
+    )
+    unhealthy_after: float = flag(
+        "seconds after which a process that does not respond is replaced; 0 never", default=120.0, bounds=(0, None)
+    )
+    check_listeners: bool = flag(
+        "whether a port must be listened on by the very process it is meant for, or what that started", default=True
+    )
     run_dir: str | None = flag("the directory of the sockets, instead of the derived one", reads="nonempty")
     verify: Literal["off", "warn", "require"] | None = flag(
         "what a promise that is broken before the launch is ready leads to; require with stand-ins, else warn"

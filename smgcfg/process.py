@@ -32,11 +32,14 @@ class DeathNotice(Value):
 
     Attributes:
         socket: The path of the socket that the gateway binds and anybody of the same user may push to.
-        frame: The one raw frame to push, after the process is reaped and before its successor starts.
+        frame: The one raw frame to push, after the process is reaped and before its successor starts. The gateway then
+            drops the socket, and later binds a new one at the same path.
+        handshake: The TCP port on which the gateway waits for the successor, until that has registered.
     """
 
     socket: str
     frame: bytes
+    handshake: int
 
 
 class Port(Value):
@@ -127,12 +130,29 @@ class LaunchSettings(Value):
 
     Attributes:
         grace: Seconds a process has between being asked to stop and being killed.
+        drain_timeout: Seconds the gateway has, when the launch is stopped, to finish its requests.
+        restart: What follows when a process fails after the launch was ready: "on-failure" starts it again, "never"
+            ends the launch.
+        restart_budget: How many restarts one process has within the window; the failure after those ends the launch.
+        restart_window: The window, in seconds.
+        restart_backoff_max: The longest wait before a restart, in seconds.
+        stable_after: Seconds after which a process that is ready counts as stable: its next restart comes at once.
+        unhealthy_after: Seconds after which a process that does not respond is replaced; 0 never.
+        check_listeners: Whether a port of a process must be listened on by the process itself.
         log_dir: The directory of the log files, one for each process, or None for no files.
         log_max_bytes: The size at which a log file is put aside.
         log_backups: How many log files of a process are kept that were put aside.
     """
 
     grace: float = 30.0
+    drain_timeout: float = 30.0
+    restart: Literal["on-failure", "never"] = "on-failure"
+    restart_budget: int = 5
+    restart_window: float = 600.0
+    restart_backoff_max: float = 60.0
+    stable_after: float = 300.0
+    unhealthy_after: float = 120.0
+    check_listeners: bool = True
     log_dir: str | None = None
     log_max_bytes: int = 64 << 20
     log_backups: int = 3
@@ -150,6 +170,7 @@ class Plan(Value):
         workers: The workers' processes, in file order.
         settings: How to launch.
         api_key: The key that `/workers` of the gateway wants, or None.
+        request_key: The key that requests to the gateway want, or None.
     """
 
     name: str
@@ -160,6 +181,7 @@ class Plan(Value):
     workers: tuple[ProcessSpec, ...]
     settings: LaunchSettings
     api_key: str | None = None
+    request_key: str | None = None
 
     @property
     def processes(self) -> tuple[ProcessSpec, ...]:
@@ -167,5 +189,5 @@ class Plan(Value):
         return (self.gateway, *self.workers)
 
     def __repr__(self) -> str:
-        shown = self if self.api_key is None else self.evolve(api_key=REDACTED)
-        return Value.__repr__(shown)
+        keys = {name: REDACTED for name in ("api_key", "request_key") if getattr(self, name) is not None}
+        return Value.__repr__(self.evolve(**keys))

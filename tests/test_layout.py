@@ -186,7 +186,8 @@ def test_a_zmq_worker_says_how_to_notice_its_death() -> None:
     assert worker.ready.seen_by == "gateway"
     assert worker.ready.url == "ipc:///run/user/1000/smgcfg-1000/d/engine-31000"
     assert worker.ready.url in made.gateway.argv
-    assert worker.death_notice == DeathNotice(worker.sockets[1], b"ENGINE_CORE_DEAD")
+    handshake = next(port.number for port in made.gateway.ports if port.use == "handshake")
+    assert worker.death_notice == DeathNotice(worker.sockets[1], b"ENGINE_CORE_DEAD", handshake)
     assert made.gateway.stop_order < worker.stop_order
     assert made.gateway.ready.url == f"{made.url}/liveness"
     (grpc,) = good(pool(transport="grpc")).workers

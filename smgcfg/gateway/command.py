@@ -91,5 +91,13 @@ def workers_key(args: GatewayArgs) -> str | Finding | None:
     return None
 
 
+def request_key(args: GatewayArgs) -> str | None:
+    """Return the key that requests to a gateway with these settings want; None where they want none."""
+    if args.api_key:
+        return word(args.api_key)
+    # A tenant's entry is its name, a colon and its key.
+    return next((word(entry).partition(":")[2] for entry in args.tenant_api_key or ()), None)
+
+
 def _closed(key: str, reason: str, hint: str) -> Finding:
     return error("SMG014", key, f"{reason}, so nobody could see when they are ready", hint=hint)

@@ -5,10 +5,10 @@ protocols of this module, so that all of its rules can be tested with a fake mac
 """
 
 import signal
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Hashable, Sequence
+from typing import Literal, Protocol
 
-from smgcfg.process import ProcessSpec
+from smgcfg.process import DeathNotice, ProcessSpec
 from smgcfg.value import Value
 
 
@@ -130,6 +130,58 @@ class Answer(Value):
     problem: str = ""
 
 
+class Loads(Value):
+    """What the workers last reported of themselves, as the gateway knows it.
+
+    Attributes:
+        reports: Per worker's URL a text that changes while the worker works, and stands still when it hangs.
+    """
+
+    reports: tuple[tuple[str, str], ...]
+
+
+class Routed(Value):
+    """The gateway gave a probe to a worker.
+
+    Attributes:
+        number: The probe.
+        url: The worker's URL.
+    """
+
+    number: int
+    url: str
+
+
+class Probed(Value):
+    """A probe is over.
+
+    Attributes:
+        number: The probe.
+        outcome: "answered" when a token came; "failed" when the gateway said that none would; "refused" when it takes
+            no such request at all; "lost" when it did not answer.
+        problem: What came instead of a token, or empty.
+    """
+
+    number: int
+    outcome: Literal["answered", "failed", "refused", "lost"]
+    problem: str = ""
+
+
+ProberAnswer = GatewayView | Answer | Loads | Routed | Probed
+
+
+class Told(Value):
+    """A death notice was pushed, or could not be.
+
+    Attributes:
+        name: The worker that died.
+        problem: Why it could not be pushed, or empty.
+    """
+
+    name: str
+    problem: str = ""
+
+
 # --- the protocols ---------------------------------------------------------------------------------------------------
 
 
@@ -165,8 +217,59 @@ class Prober(Protocol):
     def ask(self, url: str) -> None:
         """Ask whether a URL answers 200, unless that question is open."""
 
-    def poll(self) -> Sequence[GatewayView | Answer]:
+    def ask_loads(self) -> None:
+        """Ask the gateway what the workers reported of themselves, unless that question is open."""
+
+    def probe(self, number: int) -> None:
+        """Have the gateway ask some worker for one token: `Routed` follows once it has chosen one, then `Probed`.
+
+        Nothing bounds how long a worker may take: whoever asked gives up.
+        """
+
+    def give_up(self, number: int) -> None:
+        """Let go of a probe, if it is open: nothing follows of it any more."""
+
+    def poll(self) -> Sequence[ProberAnswer]:
         """Return the answers since the last call."""
+
+
+class Messenger(Protocol):
+    """Something that speaks to the gateway on behalf of the dead. No method waits."""
+
+    @property
+    def missing(self) -> str:
+        """Why it can say nothing at all, or empty."""
+
+    def tell(self, name: str, notice: DeathNotice) -> None:
+        """Push the death notice of a worker: `Told` follows within a bound."""
+
+    def poll(self) -> Sequence[Told]:
+        """Return what became of the notices since the last call."""
+
+
+class Listeners(Value):
+    """Who listens on the ports of a process.
+
+    Attributes:
+        own: The ports on which the process listens, or something it started.
+        foreign: Who else listens on one of them, for a message, or empty.
+    """
+
+    own: frozenset[int]
+    foreign: str = ""
+
+
+class Sockets(Protocol):
+    """What is bound on this machine, now."""
+
+    def listeners(self, name: str) -> Listeners:
+        """Return who listens on the ports of a process that runs."""
+
+    def is_listening(self, port: int) -> bool:
+        """Return whether anybody listens on a TCP port."""
+
+    def at(self, path: str) -> Hashable:
+        """Return what tells the Unix socket at a path from any other that is bound there; None where there is none."""
 
 
 class Checked(Value):

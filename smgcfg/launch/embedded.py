@@ -8,6 +8,7 @@ from typing import TextIO
 from smgcfg.errors import LaunchError
 from smgcfg.launch import events
 from smgcfg.launch.events import Event
+from smgcfg.launch.port_locks import PortLocks
 from smgcfg.launch.run import Session, check_host
 from smgcfg.launch.run_dir import RunDir
 from smgcfg.launch.signals import Waker
@@ -97,6 +98,7 @@ class Launch:
             out = self._out or stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
             self._session = stack.enter_context(Session(self.plan, out, out, self._watch))
             stack.enter_context(RunDir(self.plan))
+            stack.enter_context(PortLocks(self.plan))
             self._stack = stack.pop_all()
         self._waker = Waker(self._stop_asked, self._session.selector)
         # A daemon, as the program may end without leaving the block; the guards then stop everything.

@@ -13,11 +13,15 @@ class Ready(Value):
         name: The process.
         pid: Its process id.
         after: Seconds since it was started.
+        again: Whether the launch had been ready before.
+        kept: The workers that were ready all the while, if it was.
     """
 
     name: str
     pid: int
     after: float
+    again: bool = False
+    kept: tuple[str, ...] = ()
 
 
 class LaunchReady(Value):
@@ -50,6 +54,8 @@ class Died(Value):
         after: Seconds since it was started.
         was_ready: Whether it had become ready.
         last_lines: The last lines it printed, oldest first.
+        restart: Which restart in the window follows, from 1; 0 when none does.
+        delay: In how many seconds.
     """
 
     name: str
@@ -58,13 +64,24 @@ class Died(Value):
     after: float
     was_ready: bool
     last_lines: tuple[str, ...]
+    restart: int = 0
+    delay: float = 0.0
 
 
 class StartFailed(Value):
-    """A program could not be run at all."""
+    """A program could not be run at all.
+
+    Attributes:
+        name: The process.
+        reason: Why.
+        restart: Which restart in the window follows, from 1; 0 when none does.
+        delay: In how many seconds.
+    """
 
     name: str
     reason: str
+    restart: int = 0
+    delay: float = 0.0
 
 
 class StartTimedOut(Value):
@@ -75,12 +92,122 @@ class StartTimedOut(Value):
         pid: Its process id, or None while it is not known.
         timeout: The time it had, in seconds.
         seen: What was last seen of it: the gateway's word, or why the gateway could not be asked.
+        restart: Which restart in the window follows, from 1; 0 when none does.
+        delay: In how many seconds.
     """
 
     name: str
     pid: int | None
     timeout: float
     seen: str
+    restart: int = 0
+    delay: float = 0.0
+
+
+class PortTaken(Value):
+    """Somebody else listens on a port of a process, and answers in its place.
+
+    Attributes:
+        name: The process.
+        pid: Its process id.
+        owner: Who listens, and where.
+        restart: Which restart in the window follows, from 1; 0 when none does.
+        delay: In how many seconds.
+    """
+
+    name: str
+    pid: int
+    owner: str
+    restart: int = 0
+    delay: float = 0.0
+
+
+class Hung(Value):
+    """A process runs and does not respond: it is killed.
+
+    Attributes:
+        name: The process.
+        pid: Its process id.
+        seen: What was seen of it last.
+        after: For how many seconds.
+        restart: Which restart in the window follows, from 1; 0 when none does.
+        delay: In how many seconds.
+    """
+
+    name: str
+    pid: int
+    seen: str
+    after: float
+    restart: int = 0
+    delay: float = 0.0
+
+
+class Unwell(Value):
+    """A process that was ready does not seem to be any more.
+
+    Attributes:
+        name: The process.
+        pid: Its process id.
+        seen: What is seen of it.
+        patience: In how many seconds it is replaced unless it recovers.
+    """
+
+    name: str
+    pid: int
+    seen: str
+    patience: float
+
+
+class Well(Value):
+    """A process that did not seem to be ready is, after all.
+
+    Attributes:
+        name: The process.
+        pid: Its process id.
+        after: How long it was not, in seconds.
+    """
+
+    name: str
+    pid: int
+    after: float
+
+
+class ProbeRefused(Value):
+    """The gateway does not take the requests that tell a worker that hangs from one that is idle.
+
+    Attributes:
+        problem: What it says.
+    """
+
+    problem: str
+
+
+class BudgetSpent(Value):
+    """A process failed once more than it may be started again.
+
+    Attributes:
+        name: The process.
+        budget: How often it was.
+        window: Within how many seconds.
+    """
+
+    name: str
+    budget: int
+    window: float
+
+
+class RestartBegan(Value):
+    """A process is replaced, for another reason than its own failure, or others are together with it.
+
+    Attributes:
+        name: The process.
+        reason: Why; "asked" when its owner wants it.
+        others: The workers whose connection to the gateway does not outlive it, so that they are replaced, too.
+    """
+
+    name: str
+    reason: str
+    others: tuple[str, ...] = ()
 
 
 class KeyRefused(Value):
@@ -116,11 +243,13 @@ class KillBegan(Value):
         name: The process.
         pid: Its process id, or None while it is not known.
         reason: Why: "grace" when its time is over, "hurry" when a second signal came.
+        after: Seconds since it was asked to end; 0 when it was not.
     """
 
     name: str
     pid: int | None
     reason: Literal["grace", "hurry"]
+    after: float
 
 
 class Stopped(Value):
@@ -163,6 +292,13 @@ Event = (
     | Died
     | StartFailed
     | StartTimedOut
+    | PortTaken
+    | Hung
+    | Unwell
+    | Well
+    | ProbeRefused
+    | BudgetSpent
+    | RestartBegan
     | KeyRefused
     | StopBegan
     | StopRepeated
@@ -173,4 +309,4 @@ Event = (
 )
 
 #: The events that say what went wrong.
-Failure = Died | StartFailed | StartTimedOut | KeyRefused | LeftBehind
+Failure = Died | StartFailed | StartTimedOut | PortTaken | Hung | KeyRefused | LeftBehind

@@ -1,15 +1,17 @@
 """What stands against a launch on this machine, now: looked at before anything is started."""
 
-import contextlib
 import errno
 import os
 import shutil
 import socket
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from smgcfg.errors import Finding, error
+from smgcfg.errors import Finding, error, warning
+from smgcfg.launch.listeners import owner_of_port
+from smgcfg.launch.port_locks import lock_finding
 from smgcfg.launch.run_dir import owned_finding, owner_of, run_dir_findings
 from smgcfg.process import Plan, Port, ProcessSpec
 
@@ -20,8 +22,8 @@ SOCKET_PATH_LIMIT: Final = 107
 def host_findings(plan: Plan) -> list[Finding]:
     """Return what stands against launching a plan on this machine.
 
-    That is: a run directory that can not be trusted or is in use, ports that are taken, and by whom, and programs that
-    are not there. Nothing is changed.
+    That is: a run directory that can not be trusted or is in use, ports that are taken, and by whom, programs that are
+    not there, and what it takes to replace a zmq worker. Nothing is changed.
 
     Args:
         plan: What would be launched.
@@ -33,6 +35,7 @@ def host_findings(plan: Plan) -> list[Finding]:
     for spec in plan.processes:
         found += [_long_path_finding(spec, path) for path in spec.sockets if len(os.fsencode(path)) > SOCKET_PATH_LIMIT]
         found += program_findings(spec)
+    found += messenger_findings(plan)
     return found + port_findings((spec, port) for spec in plan.processes for port in spec.ports)
 
 
@@ -62,6 +65,26 @@ def program_findings(spec: ProcessSpec) -> list[Finding]:
     return [error("SMG032", spec.name, f"the program {program!r} {problem}")]
 
 
+def missing_package() -> str:
+    """Return what is missing to tell a gateway of the death of a zmq worker, or empty."""
+    return "" if find_spec("zmq") is not None else "pyzmq is not installed"
+
+
+def messenger_findings(plan: Plan) -> list[Finding]:
+    """Return a finding if a zmq worker that is killed could not be replaced alone.
+
+    Args:
+        plan: What would be launched.
+    """
+    if plan.settings.restart == "never" or all(spec.death_notice is None for spec in plan.workers):
+        return []
+    missing = missing_package()
+    if not missing:
+        return []
+    message = f"{missing}: for each zmq worker that is killed, the gateway and all others are restarted, too"
+    return [warning("SMG032", "launch.restart", message, hint="pip install 'smgcfg[zmq]'")]
+
+
 def port_findings(ports: Iterable[tuple[ProcessSpec, Port]]) -> list[Finding]:
     """Return a finding for each port that can not be listened on.
 
@@ -70,6 +93,10 @@ def port_findings(ports: Iterable[tuple[ProcessSpec, Port]]) -> list[Finding]:
     """
     found = []
     for spec, port in ports:
+        held = lock_finding(spec, port)
+        if held is not None:
+            found.append(held)
+            continue
         number = _bind(port)
         if number == 0:
             continue
@@ -96,51 +123,3 @@ def _bind(port: Port) -> int:
         except OSError as problem:
             return problem.errno or errno.EINVAL
     return 0
-
-
-def owner_of_port(number: int) -> str:
-    """Return who has a TCP port, as "pid 123 (name)" or what else can be said.
-
-    Args:
-        number: The port.
-    """
-    inodes = _inodes(number)
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal() and _holds(entry, inodes):
-            try:
-                name = (entry / "comm").read_text(encoding="utf-8", errors="replace").strip()
-            except OSError:
-                name = "?"
-            return f"pid {entry.name} ({name})"
-    return "a process of another user" if inodes else "a process that can not be seen from here"
-
-
-def _inodes(number: int) -> set[str]:
-    """Return the inodes of the sockets bound to a port; of the listening ones if there are any."""
-    listening: set[str] = set()
-    others: set[str] = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            lines = Path(table).read_text(encoding="ascii").splitlines()[1:]
-        except OSError:
-            continue
-        for line in lines:
-            _, local, _, state, *rest = line.split()
-            if int(local.rpartition(":")[2], 16) == number:
-                # Fields: sl local remote st tx:rx tr:when retrnsmt uid timeout inode; 0A is LISTEN.
-                (listening if state == "0A" else others).add(rest[5])
-    return (listening or others) - {"0"}
-
-
-def _holds(process: Path, inodes: set[str]) -> bool:
-    """Return whether a process has one of these sockets open."""
-    wanted = {f"socket:[{inode}]" for inode in inodes}
-    try:
-        descriptors = os.listdir(process / "fd")
-    except OSError:
-        return False
-    for descriptor in descriptors:
-        with contextlib.suppress(OSError):
-            if os.readlink(process / "fd" / descriptor) in wanted:
-                return True
-    return False

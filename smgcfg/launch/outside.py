@@ -144,10 +144,8 @@ class Outside:
             raise Refused("which process?")
         if self._supervisor.phase in ("stopping", "stopped"):
             raise Refused("the launch is being stopped")
-        restart = getattr(self._supervisor, "restart", None)
-        if restart is None:
-            raise Refused("this launcher does not restart single processes")
-        restart(name)
+        if not self._supervisor.restart(name):
+            raise Refused(f"{name} is not up: it is being started or stopped")
         caller.send({"ok": True})
         caller.finish()
 

@@ -1,172 +1,76 @@
 """Asks the gateway and its workers over HTTP, all at once and without waiting."""
 
-import errno
-import os
+import math
+import re
 import selectors
-import socket
 import time
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, Final
-from urllib.parse import urlsplit
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
-from smgcfg.launch.effects import Answer, GatewayView, WorkerView
+from smgcfg.launch.effects import Answer, GatewayView, Loads, Probed, ProberAnswer, Routed, WorkerView
+from smgcfg.launch.exchange import TIMEOUT, Exchange, Reply, json_of
+from smgcfg.process import Plan
 from smgcfg.value import Value
-
-#: How long an answer may take, in seconds.
-TIMEOUT: Final = 2.0
 
 #: The gateway logs every question for its list of workers (smg 1.13.0), and none about its readiness. So the list is
 #: asked for when the number of healthy workers has changed, and otherwise no more often than this, in seconds.
 LIST_EVERY: Final = 10.0
 
-#: No answer of the gateway to these questions is larger, in bytes.
-ANSWER_LIMIT: Final = 64 << 20
+#: What the gateway shows of the workers' own reports (smg 1.13.0), as one line of its metrics for each.
+_REPORT: Final = re.compile(
+    rb'^smg_engine_(?:token_usage|running_requests|waiting_requests|gen_throughput)\{[^}\n]*worker="([^"\n]*)"[^\n]*',
+    re.MULTILINE,
+)
+
+#: The header of an answer that names the worker it comes from by its URL (smg 1.13.0). A stream has it before a token.
+_ROUTED: Final = re.compile(rb"^x-smg-routed-worker-id:[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE)
+
+#: The first event of a stream that has ended in its line.
+_EVENT: Final = re.compile(rb"^data:([^\r\n]*)\r?\n", re.MULTILINE)
+
+#: Refusals that say something of the moment, and nothing of the request.
+_NOT_NOW: Final = (408, 409, 425, 429)
 
 
-class Reply(Value):
-    """An HTTP answer.
+class Place(Value):
+    """Where to ask, and with which keys.
 
     Attributes:
-        status: The status code, or 0 when there was no answer.
-        body: The body.
-        problem: Why there was no answer, or empty.
+        url: Where the gateway answers.
+        model: The model to ask for a token.
+        metrics_url: Where the gateway shows its metrics, or empty.
+        api_key: The key that its list of workers wants, or None.
+        request_key: The key that requests want, or None.
     """
 
-    status: int
-    body: bytes = b""
-    problem: str = ""
+    url: str
+    model: str = ""
+    metrics_url: str = ""
+    api_key: str | None = None
+    request_key: str | None = None
 
-    @property
-    def trouble(self) -> str:
-        """Why this is not a good answer, or empty."""
-        return self.problem or ("" if self.status == 200 else f"HTTP {self.status}")
-
-
-class Get:
-    """One GET under way.
-
-    Args:
-        url: What to get. An https URL is asked without checking its certificate: the gateway is our own child.
-        headers: Further header lines.
-        done: Whom to give the reply; called once, from `start`, `give_up` or the selector.
-        selector: Where to hear about the socket.
-    """
-
-    def __init__(
-        self, url: str, headers: dict[str, str], done: Callable[[Reply], None], selector: selectors.BaseSelector
-    ) -> None:
-        self.deadline = time.monotonic() + TIMEOUT
-        self._parts = urlsplit(url)
-        self._headers = headers
-        self._done = done
-        self._selector = selector
-        self._port = self._parts.port or (443 if self._parts.scheme == "https" else 80)
-        self._socket = socket_not_on(self._port, socket.AF_INET6 if ":" in self._host else socket.AF_INET)
-        self._socket.setblocking(False)
-        self._steps = self._talk()
-
-    @property
-    def _host(self) -> str:
-        return self._parts.hostname or ""
-
-    def start(self) -> None:
-        """Begin."""
-        self._selector.register(self._socket.fileno(), selectors.EVENT_WRITE, self._go_on)
-        self._go_on()
-
-    def give_up(self) -> None:
-        """End without an answer, because its time is over."""
-        self._finish(Reply(0, problem=f"no answer in {TIMEOUT:g} s"))
-
-    def close(self) -> None:
-        """End without telling anybody."""
-        self._selector.unregister(self._socket.fileno())
-        self._socket.close()
-
-    def _finish(self, reply: Reply) -> None:
-        self.close()
-        self._done(reply)
-
-    def _go_on(self, _: int = 0) -> None:
-        try:
-            wanted = next(self._steps)
-        except StopIteration as stop:
-            self._finish(_parse(stop.value))
-        except OSError as error:
-            self._finish(Reply(0, problem=(error.strerror or type(error).__name__).lower()))
-        else:
-            self._selector.modify(self._socket.fileno(), wanted, self._go_on)
-
-    def _talk(self) -> Generator[int, None, bytes]:
-        """Ask and listen, yielding the event to wait for; return everything that came."""
-        number = self._socket.connect_ex((self._host, self._port))
-        if number == errno.EINPROGRESS:
-            yield selectors.EVENT_WRITE
-            number = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        if number:
-            raise OSError(number, os.strerror(number))
-        not_yet: tuple[type[OSError], ...] = (BlockingIOError,)
-        if self._parts.scheme == "https":
-            not_yet += yield from self._secure()
-        request = self._request()
-        while request:
-            try:
-                request = request[self._socket.send(request) :]
-            except not_yet:
-                yield selectors.EVENT_WRITE
-        received = bytearray()
-        while len(received) <= ANSWER_LIMIT:
-            try:
-                data = self._socket.recv(1 << 16)
-            except not_yet:
-                yield selectors.EVENT_READ
-                continue
-            if not data:
-                break
-            received += data
-        return bytes(received)
-
-    def _secure(self) -> Generator[int, None, tuple[type[OSError], ...]]:
-        """Begin TLS, and return what such a socket raises when it has nothing to give or take yet."""
-        import ssl
-
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        wrapped = context.wrap_socket(self._socket, server_hostname=self._host, do_handshake_on_connect=False)
-        self._socket = wrapped
-        while True:
-            try:
-                wrapped.do_handshake()
-                return (ssl.SSLWantReadError, ssl.SSLWantWriteError)
-            except ssl.SSLWantReadError:
-                yield selectors.EVENT_READ
-            except ssl.SSLWantWriteError:
-                yield selectors.EVENT_WRITE
-
-    def _request(self) -> bytes:
-        path = (self._parts.path or "/") + (f"?{self._parts.query}" if self._parts.query else "")
-        head = {"Host": self._parts.netloc, "Connection": "close", "Accept": "*/*", **self._headers}
-        return "\r\n".join(
-            [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in head.items()), "", ""]
-        ).encode()
+    @classmethod
+    def of(cls, plan: Plan) -> "Place":
+        """Return where the gateway of a plan is asked."""
+        ports = (port for port in plan.gateway.ports if port.use == "metrics")
+        urls = [f"http://{_reached(port.host)}:{port.number}/metrics" for port in ports]
+        return cls(plan.url, plan.model, urls[0] if urls else "", plan.api_key, plan.request_key)
 
 
 class HttpProber:
     """A prober that asks over real sockets.
 
     Args:
-        url: Where the gateway answers.
-        api_key: The key that its list of workers wants, or None.
+        place: Where to ask.
         selector: Where to hear about sockets.
     """
 
-    def __init__(self, url: str, api_key: str | None, selector: selectors.BaseSelector) -> None:
-        self._url = url.rstrip("/")
-        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    def __init__(self, place: Place, selector: selectors.BaseSelector) -> None:
+        self._place = place
+        self._url = place.url.rstrip("/")
         self._selector = selector
-        self._open: dict[str, Get] = {}
-        self._answers: list[GatewayView | Answer] = []
+        self._open: dict[str, Exchange] = {}
+        self._answers: list[ProberAnswer] = []
         self._healthy: object = None
         self._workers: tuple[WorkerView, ...] = ()
         self._listed_at = -LIST_EVERY
@@ -174,7 +78,7 @@ class HttpProber:
     @property
     def wake_at(self) -> float:
         """When `poll` wants to be called at the latest, on the monotonic clock."""
-        return min((get.deadline for get in self._open.values()), default=float("inf"))
+        return min((exchange.deadline for exchange in self._open.values()), default=math.inf)
 
     def ask_gateway(self) -> None:
         """Ask the gateway whether it is ready, and which workers it has if that may have changed."""
@@ -185,21 +89,63 @@ class HttpProber:
         """Ask whether a URL answers 200."""
         self._get(url, {}, lambda reply: self._answers.append(Answer(url, not reply.trouble, reply.trouble)))
 
-    def poll(self) -> Sequence[GatewayView | Answer]:
+    def ask_loads(self) -> None:
+        """Ask the gateway what the workers reported; a gateway without metrics reports nothing."""
+        if self._place.metrics_url:
+            self._get(self._place.metrics_url, {}, lambda reply: self._answers.append(_loads(reply)))
+        else:
+            self._answers.append(Loads(()))
+
+    def probe(self, number: int) -> None:
+        """Ask for one token, with a text that no policy sends to the same worker as the one before."""
+        import json
+        import secrets
+
+        body = {"model": self._place.model, "prompt": secrets.token_hex(8), "max_tokens": 1, "stream": True}
+        probe = _Probe(number, self._answers.append)
+
+        def heard(data: bytes) -> None:
+            if probe.hear(data):
+                self.give_up(number)
+
+        def done(reply: Reply) -> None:
+            self._open.pop(str(number), None)
+            probe.end(reply)
+
+        url = f"{self._url}/v1/completions"
+        # A token has no bound of its own: an engine that is busy may take its time.
+        self._open[str(number)] = Exchange(
+            url,
+            _bearer(self._place.request_key),
+            done,
+            self._selector,
+            body=json.dumps(body).encode(),
+            heard=heard,
+            timeout=math.inf,
+        )
+        self._open[str(number)].start()
+
+    def give_up(self, number: int) -> None:
+        """Drop a probe."""
+        exchange = self._open.pop(str(number), None)
+        if exchange is not None:
+            exchange.close()
+
+    def poll(self) -> Sequence[ProberAnswer]:
         """Return the answers since the last call."""
         now = time.monotonic()
-        for get in [get for get in self._open.values() if get.deadline <= now]:
-            get.give_up()
+        for exchange in [exchange for exchange in self._open.values() if exchange.deadline <= now]:
+            exchange.give_up()
         answers, self._answers = self._answers, []
         return answers
 
     def close(self) -> None:
         """Drop every open question."""
-        for get in self._open.values():
-            get.close()
+        for exchange in self._open.values():
+            exchange.close()
         self._open.clear()
 
-    def _get(self, url: str, headers: dict[str, str], done: Callable[[Reply], None]) -> None:
+    def _get(self, url: str, headers: Mapping[str, str], done: Callable[[Reply], None]) -> None:
         if url in self._open:
             return
 
@@ -210,11 +156,11 @@ class HttpProber:
         # Needed to read the answer: loaded while the server that is asked still starts, and not when it answers.
         import http.client  # noqa: F401
 
-        self._open[url] = Get(url, headers, finish, self._selector)
+        self._open[url] = Exchange(url, headers, finish, self._selector, timeout=TIMEOUT)
         self._open[url].start()
 
     def _take_readiness(self, reply: Reply) -> None:
-        content = _json(reply.body)
+        content = json_of(reply.body)
         if reply.status not in (200, 503) or not isinstance(content, dict):
             self._answers.append(GatewayView(False, self._workers, reply.trouble or "not an answer of the gateway"))
             return
@@ -226,7 +172,7 @@ class HttpProber:
             return
 
         def take_list(reply: Reply) -> None:
-            content = _json(reply.body)
+            content = json_of(reply.body)
             if reply.trouble or not isinstance(content, dict):
                 refused = reply.status in (401, 403)
                 self._answers.append(GatewayView(ready, self._workers, reply.trouble or "no list", refused))
@@ -238,48 +184,64 @@ class HttpProber:
             )
             self._answers.append(GatewayView(ready, self._workers))
 
-        self._get(f"{self._url}/workers", self._headers, take_list)
+        self._get(f"{self._url}/workers", _bearer(self._place.api_key), take_list)
 
 
-def socket_not_on(port: int, family: int) -> socket.socket:
-    """Return a TCP socket for a connection to a port of this machine, bound to another one.
-
-    The kernel may give a connection any free port, also the one that is asked: with nobody listening there, it is then
-    connected to itself, and keeps the server that is to come from its port. This happens once in some thousand times.
+class _Probe:
+    """What is known of one probe.
 
     Args:
-        port: The port that will be asked.
-        family: The address family.
+        number: Its number.
+        tell: Takes what becomes of it.
     """
-    while True:
-        made = socket.socket(family)
-        made.bind(("", 0))
-        if made.getsockname()[1] != port:
-            return made
-        made.close()
+
+    def __init__(self, number: int, tell: Callable[[ProberAnswer], None]) -> None:
+        self._number = number
+        self._tell = tell
+        self._routed = False
+
+    def hear(self, data: bytes) -> bool:
+        """Take everything that came so far, and return whether the probe is over."""
+        head, end, body = data.partition(b"\r\n\r\n")
+        if not end:
+            return False
+        found = _ROUTED.search(head)
+        if found is not None and not self._routed:
+            self._routed = True
+            self._tell(Routed(self._number, found[1].decode("utf-8", "replace")))
+        event = _EVENT.search(body)
+        if event is None or not re.match(rb"HTTP/1.[01] 200\b", head):
+            return False
+        if b'"error"' in event[1] or b'"choices"' not in event[1]:
+            self._tell(Probed(self._number, "failed", event[1].strip().decode("utf-8", "replace")[:200]))
+        else:
+            self._tell(Probed(self._number, "answered"))
+        return True
+
+    def end(self, reply: Reply) -> None:
+        """Take the end of an answer that had no token in it."""
+        if reply.status == 0 or reply.status in _NOT_NOW:
+            self._tell(Probed(self._number, "lost", reply.trouble))
+        elif 400 <= reply.status < 500:
+            self._tell(Probed(self._number, "refused", reply.trouble))
+        else:
+            self._tell(Probed(self._number, "failed", reply.trouble or "a stream without an event"))
 
 
-def _json(body: bytes) -> Any:
-    import json
+def _loads(reply: Reply) -> Loads:
+    reports: dict[str, str] = {}
+    if not reply.trouble:
+        for line in _REPORT.finditer(reply.body):
+            url = line[1].decode("utf-8", "replace")
+            reports[url] = reports.get(url, "") + line[0].rpartition(b"}")[2].decode("ascii", "replace")
+    return Loads(tuple(reports.items()))
 
-    try:
-        return json.loads(body)
-    except ValueError:
-        return None
+
+def _reached(host: str) -> str:
+    """Return where a listener is reached on its own machine, as it stands in a URL."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"[{host}]" if ":" in host else host
 
 
-def _parse(data: bytes) -> Reply:
-    """Read a whole HTTP answer."""
-    import http.client
-    import io
-
-    class Received:
-        def makefile(self, *_: object) -> io.BytesIO:
-            return io.BytesIO(data)
-
-    response = http.client.HTTPResponse(Received())  # type: ignore[arg-type]
-    try:
-        response.begin()
-        return Reply(response.status, response.read())
-    except (http.client.HTTPException, ValueError) as error:
-        return Reply(0, problem=f"not an HTTP answer ({type(error).__name__})")
+def _bearer(key: str | None) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"} if key else {}

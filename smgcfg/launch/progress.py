@@ -64,7 +64,8 @@ class Progress:
             supervisor: The launch.
             now: The time, on the supervisor's clock.
         """
-        if supervisor.phase not in ("starting", "stopping"):
+        settled = all(child.state == "ready" for child in supervisor.children.values())
+        if supervisor.phase == "stopped" or (supervisor.phase == "up" and settled):
             self._out.status("")
             self._next = math.inf
         elif self._next == math.inf:

@@ -14,9 +14,12 @@ from smgcfg.launch.effects import Check
 from smgcfg.launch.events import Event
 from smgcfg.launch.host import host_findings
 from smgcfg.launch.json_lines import JsonLines
+from smgcfg.launch.listeners import HostSockets
+from smgcfg.launch.notices import ZmqMessenger
 from smgcfg.launch.notify import Notifier
 from smgcfg.launch.outside import Outside
-from smgcfg.launch.probe import HttpProber
+from smgcfg.launch.port_locks import PortLocks
+from smgcfg.launch.probe import HttpProber, Place
 from smgcfg.launch.progress import Progress
 from smgcfg.launch.reaping import reap_all_but
 from smgcfg.launch.run_dir import RunDir
@@ -68,13 +71,22 @@ class Session:
         one_terminal = self._out.terminal and err.isatty()
         self._err = self._out if err is out or one_terminal else Console(err, self.selector)
         self._spawner = GuardedSpawner(self.selector, self._take_line, grace=plan.settings.grace)
-        self._prober = HttpProber(plan.url, plan.api_key, self.selector)
+        self._prober = HttpProber(Place.of(plan), self.selector)
+        self._messenger = ZmqMessenger(self.selector)
         self._progress: Progress | JsonLines
         if log_format == "json":
             self._progress = JsonLines(plan, self._out)
         else:
             self._progress = Progress(plan, self._out, self._err, self._spawner.last_line)
-        self.supervisor = Supervisor(plan, clock=self._clock, spawner=self._spawner, prober=self._prober, check=check)
+        self.supervisor = Supervisor(
+            plan,
+            clock=self._clock,
+            spawner=self._spawner,
+            prober=self._prober,
+            messenger=self._messenger,
+            sockets=HostSockets(plan, self._spawner.tree),
+            check=check,
+        )
         self._outside = Outside(
             plan, self.supervisor, self.selector, self._spawner.last_lines, self._progress.note, **outside
         )
@@ -89,6 +101,7 @@ class Session:
         finally:
             self._prober.close()
             self._spawner.close()
+            self._messenger.close()
             self._outside.close()
         return exit_code
 
@@ -191,6 +204,7 @@ def serve(
         ) as session,
         signals_to(session.supervisor.interrupt, session.selector, session.reap if reap else None),
         RunDir(plan),
+        PortLocks(plan),
     ):
         return session.run()
 

@@ -1,21 +1,17 @@
 """The run directory of a launch: private to its user, owned by one launcher for as long as it lives."""
 
 import contextlib
-import fcntl
 import os
 import stat
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from smgcfg.errors import ConfigError, Finding, error
+from smgcfg.launch.locks import holder_of, take_lock
 from smgcfg.process import Plan
 
 LOCK: Final = "launcher.lock"
-
-#: How long a lock may be held by somebody who only looks at it, in seconds.
-_LOOK: Final = 0.2
 
 
 def run_dir_findings(path: str) -> list[Finding]:
@@ -60,17 +56,8 @@ def owner_of(path: str) -> int | None:
     Args:
         path: The directory.
     """
-    try:
-        fd = os.open(Path(path, LOCK), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with open(fd, encoding="ascii", errors="replace") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            text = file.read(32).strip()
-            return int(text) if text.isdecimal() else 0
-    return None
+    text = holder_of(Path(path, LOCK))
+    return None if text is None else int(text) if text.isdecimal() else 0
 
 
 def owned_finding(plan: Plan, owner: int) -> Finding:
@@ -121,29 +108,10 @@ class RunDir:
         os.close(self._lock)
 
     def _take(self) -> int:
-        deadline = time.monotonic() + _LOOK
-        lock = Path(self.path, LOCK)
-        while True:
-            make_private(self.path)
-            try:
-                fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            except FileNotFoundError:
-                continue  # its last owner removed the directory just now
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(fd)
-                if time.monotonic() < deadline:
-                    time.sleep(0.01)
-                    continue
-                raise ConfigError([owned_finding(self._plan, owner_of(self.path) or 0)]) from None
-            # Its last owner may have removed the file between our opening and our locking it.
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(fd), os.stat(lock)):
-                    os.ftruncate(fd, 0)
-                    os.write(fd, str(os.getpid()).encode())
-                    return fd
-            os.close(fd)
+        fd = take_lock(Path(self.path, LOCK), str(os.getpid()), lambda: make_private(self.path))
+        if fd is None:
+            raise ConfigError([owned_finding(self._plan, owner_of(self.path) or 0)])
+        return fd
 
 
 def make_private(path: str) -> None:

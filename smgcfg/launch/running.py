@@ -12,7 +12,7 @@ from smgcfg.errors import ConfigError, SmgcfgError
 from smgcfg.launch.alive import is_alive, namespace
 from smgcfg.launch.client import NoAnswer, asked
 from smgcfg.launch.effects import GatewayView
-from smgcfg.launch.probe import HttpProber
+from smgcfg.launch.probe import HttpProber, Place
 from smgcfg.launch.run_dir import owner_of, run_dir_findings
 from smgcfg.launch.state import NAME, read_state
 from smgcfg.value import Value
@@ -137,7 +137,7 @@ def gateway_view(url: str, key: str | None) -> GatewayView:
         key: The key that its list of workers wants, or None.
     """
     with selectors.DefaultSelector() as selector:
-        prober = HttpProber(url, key, selector)
+        prober = HttpProber(Place(url, api_key=key), selector)
         prober.ask_gateway()
         deadline = time.monotonic() + _PATIENCE
         try:

@@ -78,6 +78,10 @@ class GuardedSpawner:
         """Return the last lines of a running process, oldest first."""
         return self._guarded[name].log.last_lines if name in self._guarded else ()
 
+    def tree(self, name: str) -> set[int]:
+        """Return the process ids of a running process and of all that it started."""
+        return self._guarded[name].tree() if name in self._guarded else set()
+
     @property
     def guards(self) -> set[int]:
         """The process ids of the guards, which nobody else may wait for."""
@@ -153,6 +157,13 @@ class _Guarded:
     def guard_pid(self) -> int:
         """The guard's process id."""
         return self._guard.pid
+
+    def tree(self) -> set[int]:
+        """Return the process ids of the program and of all that it started."""
+        from smgcfg.launch.guard import descendants
+
+        # What has left the guard, which was killed, is known by its mark.
+        return {*descendants(self._guard.pid), *(() if self._guard.poll() is None else marked(self._mark, self._pid))}
 
     def order(self, letter: bytes) -> None:
         """Send the guard an order; one that is gone needs none."""

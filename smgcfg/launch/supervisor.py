@@ -1,11 +1,8 @@
-"""Starts, watches and stops the processes of a plan: a state machine that never waits.
+"""Starts, watches, restarts and stops the processes of a plan: a state machine that never waits.
 
-Call `step()` whenever something may have happened, at the latest at `wake_at`. Every step takes in what the spawner and
-the prober report, does what follows from it, and returns what is worth telling. What follows from a death is decided in
-`policy`; everything else is here.
-
-A process is *ended* once its program is, and *gone* once nothing that it started is left either. A launch goes through
-its phases in order: new, starting, up, stopping, stopped.
+Call `step()` whenever something may have happened, at the latest at `wake_at`: it takes in what its helpers report,
+does what follows, and returns what is worth telling. A process is *ended* once its program is, and *gone* once nothing
+that it started is left. The phases: new, starting, up (once everything was ready), stopping, stopped.
 """
 
 import math
@@ -19,31 +16,30 @@ from smgcfg.launch.effects import (
     Answer,
     Check,
     Clock,
+    Exit,
     Exited,
     GatewayView,
     Gone,
+    Messenger,
     NotStarted,
     Prober,
+    ProberAnswer,
     Report,
+    Sockets,
     Spawner,
     Started,
-    WorkerView,
 )
 from smgcfg.launch.events import Event
-from smgcfg.process import Plan
+from smgcfg.launch.health import Health
+from smgcfg.launch.readiness import ASK_SOONEST, Readiness, pace
+from smgcfg.launch.revival import DRAIN_SLACK, Revival
+from smgcfg.launch.stopping import KILL_PATIENCE, Stopper
+from smgcfg.process import LaunchSettings, Plan
 
 Phase = Literal["new", "starting", "up", "stopping", "stopped"]
 
-#: Questions while starting: at most so often, and less often the longer it takes, so that readiness is seen within a
-#: twentieth of the time that it took; in seconds.
-ASK_SOONEST: Final = 0.05
-ASK_LATEST: Final = 1.0
-ASK_SHARE: Final = 0.05
-
-#: A killed process is gone in milliseconds. One that is still there is killed again every KILL_AGAIN seconds, and after
-#: KILL_PATIENCE seconds it hangs in the kernel or is not ours to kill: the launch ends without it and says so.
-KILL_AGAIN: Final = 2.0
-KILL_PATIENCE: Final = 10.0
+#: How a launch is asked for something by its owner.
+ASKED: Final = "asked"
 
 
 class Supervisor:
@@ -54,7 +50,9 @@ class Supervisor:
         clock: Tells the time.
         spawner: Runs processes.
         prober: Asks the gateway.
-        decide: What follows from a death.
+        messenger: Tells the gateway of deaths.
+        sockets: Shows what is bound.
+        decide: What follows from a failure.
         check: Takes a last look before the launch is ready, or None.
     """
 
@@ -65,54 +63,77 @@ class Supervisor:
         clock: Clock,
         spawner: Spawner,
         prober: Prober,
-        decide: Callable[[policy.Death], policy.End] = policy.decide,
+        messenger: Messenger,
+        sockets: Sockets,
+        decide: Callable[[policy.Failure, LaunchSettings], policy.End | policy.Restart] = policy.decide,
         check: Check | None = None,
     ) -> None:
         self.plan = plan
         self.phase: Phase = "new"
         self.exit_code: int | None = None
         self.children = {spec.name: Child(spec) for spec in plan.processes}
+        self._gateway = self.children[plan.gateway.name]
         self._clock = clock
         self._spawner = spawner
         self._prober = prober
+        self._messenger = messenger
         self._decide = decide
         self._check = check
         self._events: list[Event] = []
+        self._wanted: list[Child] = []
         self._began = 0.0
         self._ask_at = math.inf
-        self._gateway_ready = False
         self._was_up = False
         self._draining = False
         self._signals = 0
         self._hurry = False
+        self._stopper = Stopper(spawner, self._tell)
+        self._readiness = Readiness(plan, self.children, prober, sockets)
+        self._health = Health(plan, self.children, prober, self._tell)
+        self._revival = Revival(
+            plan,
+            self.children,
+            spawner=spawner,
+            prober=prober,
+            messenger=messenger,
+            sockets=sockets,
+            stopper=self._stopper,
+            tell=self._tell,
+        )
 
     @property
     def wake_at(self) -> float:
         """When `step` wants to be called at the latest, on the clock's time; never is infinity."""
+        now = self._clock.now()
         if self.phase == "new":
-            return self._clock.now()
-        if self.phase == "starting":
-            deadlines = [c.started + c.spec.ready.timeout for c in self.children.values() if c.state == "starting"]
-            return min([self._ask_at, *deadlines])
-        if self.phase == "stopping":
-            return min((self._patience_ends(child) for child in self.children.values() if child.there), default=0.0)
-        return math.inf
+            return now
+        stops = [self._stopper.wake_at(child) for child in self.children.values()]
+        if self.phase in ("starting", "up"):
+            ends = [c.watched_from + c.spec.ready.timeout for c in self.children.values() if c.state == "starting"]
+            return min([self._ask_at, self._revival.wake_at(now), self._health.wake_at(now), *ends, *stops])
+        return min([*stops, *([now] if self.phase == "stopping" and not self._alive() else [])])
 
     def step(self) -> list[Event]:
         """Take in what happened, act on it, and return what is worth telling, in order."""
         now = self._clock.now()
         if self.phase == "new":
-            self._start_all(now)
+            self.phase = "starting"
+            self._began = self._ask_at = now
+            self._revival.start_all(now)
         for report in self._spawner.poll():
             self._take(report, now)
+        for told in self._messenger.poll():
+            self._revival.take(told, now)
         for answer in self._prober.poll():
             self._hear(answer, now)
         if self.phase == "starting":
-            self._watch_start(now)
+            self._look_whether_up(now)
+        if self.phase in ("starting", "up"):
+            self._tend(now)
         if self.phase == "stopping":
             self._go_on_stopping(now)
-        told, self._events = self._events, []
-        return told
+        told_now, self._events = self._events, []
+        return told_now
 
     def interrupt(self, signum: int) -> None:
         """Take a signal: the first stops the launch, and one that comes when it was already said so kills at once.
@@ -133,44 +154,41 @@ class Supervisor:
 
     def stop(self) -> None:
         """Stop the launch because its owner asks for it: the exit code is 0."""
-        self._begin_stop("asked", 0)
+        self._begin_stop(ASKED, 0)
 
     def kill(self) -> None:
         """Stop the launch without giving anybody time."""
-        self._begin_stop("asked", 0)
+        self._begin_stop(ASKED, 0)
         self._hurry = True
 
-    # --- starting ----------------------------------------------------------------------------------------------------
+    def restart(self, name: str) -> bool:
+        """Replace a process because its owner asks for it, which counts as no failure.
 
-    def _start_all(self, now: float) -> None:
-        self.phase = "starting"
-        self._began = self._ask_at = now
-        for child in sorted(self.children.values(), key=lambda child: child.spec.start_order):
-            self._start(child, now)
+        With the gateway go the workers whose connection does not outlive it.
 
-    def _start(self, child: Child, now: float) -> None:
-        child.state = "starting"
-        child.started = now
-        self._spawner.start(child.spec)
+        Args:
+            name: The process.
 
-    def _watch_start(self, now: float) -> None:
-        starting = [child for child in self.children.values() if child.state == "starting"]
+        Returns:
+            Whether it will be: not while the launch starts or stops, nor while the process is being stopped.
+        """
+        child = self.children[name]
+        if self.phase != "up" or not (child.runs or child.state == "waiting"):
+            return False
+        self._wanted.append(child)
+        return True
+
+    # --- while it runs -----------------------------------------------------------------------------------------------
+
+    def _look_whether_up(self, now: float) -> None:
+        if any(child.state == "starting" for child in self.children.values()):
+            return
         by_gateway = any(child.spec.ready.seen_by == "gateway" for child in self.children.values())
-        if not starting and (self._gateway_ready or not by_gateway):
-            if not self._looked_over(now):
-                return
+        if (not by_gateway or self._readiness.serves) and self._looked_over(now):
             self.phase = "up"
             self._was_up = True
+            self._health.begin(now)
             self._tell(events.LaunchReady(now - self._began))
-            return
-        for child in starting:
-            if now >= child.started + child.spec.ready.timeout:
-                self._tell(events.StartTimedOut(child.spec.name, child.pid, child.spec.ready.timeout, child.seen))
-                self._begin_stop(child.spec.name, 1)
-                return
-        if now >= self._ask_at:
-            self._ask(starting)
-            self._ask_at = now + min(max(ASK_SOONEST, (now - self._began) * ASK_SHARE), ASK_LATEST)
 
     def _looked_over(self, now: float) -> bool:
         """Whether the last look was taken and found the launch fit to be ready; if it did not, stop the launch."""
@@ -186,54 +204,86 @@ class Supervisor:
             self._begin_stop("a broken promise", 1)
         return found.ok
 
-    def _ask(self, starting: list[Child]) -> None:
-        for child in starting:
-            if child.spec.ready.seen_by == "http":
-                self._prober.ask(child.spec.ready.url)
-        # A gateway that does not answer at all need not be asked for its view.
-        if self.children[self.plan.gateway.name].state == "ready":
-            self._prober.ask_gateway()
+    def _tend(self, now: float) -> None:
+        for child in self.children.values():
+            if child.state == "starting" and now >= child.watched_from + child.spec.ready.timeout:
+                self._time_out(child, now)
+            if self._stopper.mind(child, now):
+                # With something of the old one there, a new one can not be started.
+                self._begin_stop(child.spec.name, 1)
+        for child, seen, lasted in self._health.look(now):
+            self._replace(child, now, lambda *then, c=child, s=seen, t=lasted: _hung(c, s, t, *then))
+        if self.phase == "stopping":
+            return
+        self._restart_wanted(now)
+        self._revival.tend(now)
+        if now >= self._ask_at:
+            self._readiness.ask()
+            self._ask_at = math.inf
+        since = self._health.view_every if self.phase == "up" else pace(now - self._began)
+        self._ask_at = min(self._ask_at, now + min(since, self._readiness.pace(now)))
 
-    def _hear(self, answer: GatewayView | Answer, now: float) -> None:
-        if self.phase != "starting":
+    def _restart_wanted(self, now: float) -> None:
+        """Do what `restart` was asked for, now that it is known who has died meanwhile."""
+        wanted, self._wanted = self._wanted, []
+        for child in wanted:
+            if child.state == "waiting":
+                child.start_at = min(child.start_at, now)
+            elif child is self._gateway:
+                self._revival.replace_gateway(ASKED, now)
+            elif child.runs:
+                self._tell(events.RestartBegan(child.spec.name, ASKED))
+                child.start_at = now
+                self._stopper.ask(child, now, self.plan.settings.grace)
+
+    def _time_out(self, child: Child, now: float) -> None:
+        timeout, seen = child.spec.ready.timeout, child.seen
+        name, pid = child.spec.name, child.pid
+        escalates = child.tied and child.lives > 1 and not child.escalated
+        self._replace(child, now, lambda *then: events.StartTimedOut(name, pid, timeout, seen, *then))
+        if escalates and self.phase == "up":
+            # It may well be the gateway that does not let it in: worth one try, and not one after each.
+            child.escalated = True
+            self._revival.replace_gateway(f"{name} did not get through to it", now)
+
+    def _hear(self, answer: ProberAnswer, now: float) -> None:
+        if self.phase not in ("starting", "up"):
             return
-        if isinstance(answer, Answer):
-            for child in self._running("http"):
-                if child.spec.ready.url == answer.url:
-                    child.seen = answer.problem
-                    if answer.ok:
-                        self._become_ready(child, now)
+        if not isinstance(answer, Answer | GatewayView):
+            self._health.hear(answer, now)
             return
-        self._gateway_ready = answer.ready
-        if answer.refused:
-            self._tell(events.KeyRefused(answer.problem))
-            self._begin_stop(self.plan.gateway.name, 1)
-            return
-        views = {view.url: view for view in answer.workers}
-        for child in self._running("gateway"):
-            view = views.get(child.spec.ready.url)
-            child.seen = _seen(answer, view)
-            if view is not None and view.healthy:
+        if isinstance(answer, GatewayView):
+            if answer.refused and self.phase == "starting":
+                self._tell(events.KeyRefused(answer.problem))
+                self._begin_stop(self._gateway.spec.name, 1)
+                return
+            self._revival.hear(answer, now)
+        for child, ready in self._readiness.judge(answer):
+            if ready and child.state == "starting":
                 self._become_ready(child, now)
-            elif child.state == "ready":
+            elif ready:
+                self._health.well(child, now)
+            elif child.state == "ready" and self.phase == "up":
+                self._health.unwell(child, now)
+            elif child.state == "ready" and child is not self._gateway:
                 child.state = "starting"  # a worker that fell out again has to come back within its own time
 
-    def _running(self, seen_by: str) -> list[Child]:
-        return [
-            child
-            for child in self.children.values()
-            if child.state in ("starting", "ready") and child.pid is not None and child.spec.ready.seen_by == seen_by
-        ]
-
     def _become_ready(self, child: Child, now: float) -> None:
-        if child.state == "ready" or child.pid is None:
+        name, pid = child.spec.name, child.pid
+        assert pid is not None
+        stranger = self._readiness.stranger(child)
+        if stranger:
+            self._replace(child, now, lambda *then: events.PortTaken(name, pid, stranger, *then))
             return
-        child.state = "ready"
+        child.state, child.ready_at, child.escalated = "ready", now, False
+        self._revival.note(child)
         # Whoever waits for this one, as the workers wait for the gateway, is asked about at once.
         self._ask_at = now
-        self._tell(events.Ready(child.spec.name, child.pid, now - child.started))
+        workers = (self.children[spec.name] for spec in self.plan.workers if spec.name != name)
+        kept = tuple(w.spec.name for w in workers if w.ready_at is not None and w.ready_at <= child.started)
+        self._tell(events.Ready(name, pid, now - child.watched_from, self._was_up, kept if self._was_up else ()))
 
-    # --- reports -----------------------------------------------------------------------------------------------------
+    # --- reports and failures ----------------------------------------------------------------------------------------
 
     def _take(self, report: Report, now: float) -> None:
         child = self.children[report.name]
@@ -244,104 +294,106 @@ class Supervisor:
                 child.pid = report.pid
             case NotStarted():
                 child.state = "gone"
-                self._tell(events.StartFailed(report.name, report.reason))
-                self._begin_stop(report.name, 1)
+                name, reason = report.name, report.reason
+                self._fail(child, now, Exit(None), lambda *then: events.StartFailed(name, reason, *then))
+                self._leave(child)
             case Exited():
                 self._take_exit(child, report, now)
             case Gone():
-                child.state = "gone"
+                self._leave(child)
+
+    def _leave(self, child: Child) -> None:
+        """Note that nothing is left of a process."""
+        child.state = "waiting" if child.returns and self.phase in ("starting", "up") else "gone"
 
     def _take_exit(self, child: Child, report: Exited, now: float) -> None:
-        was, child.state = child.state, "ended"
+        was_ready = child.ready_at is not None
+        child.state = "ended"
+        self._revival.lose(child)
+        self._health.forget(child)
+        if child is self._gateway:
+            self._readiness.serves = False
         if child.stop_asked is not None:
             self._tell(events.Stopped(report.name, report.pid, report.exit, now - child.stop_asked))
             return
-        after = now - child.started
-        self._tell(events.Died(report.name, report.pid, report.exit, after, was == "ready", report.last_lines))
-        death = policy.Death(report.name, child.spec.role, report.exit, self._was_up)
-        self._begin_stop(report.name, self._decide(death).exit_code)
+        child.kill_at = now + KILL_PATIENCE
+        told = (report.name, report.pid, report.exit, now - child.started, was_ready, report.last_lines)
+        self._fail(child, now, report.exit, lambda *then: events.Died(*told, *then))
 
-    # --- stopping ----------------------------------------------------------------------------------------------------
+    def _replace(self, child: Child, now: float, event: Callable[[int, float], Event]) -> None:
+        """Kill a process that has failed without ending."""
+        self._fail(child, now, Exit(None), event)
+        if self.phase in ("starting", "up"):
+            self._stopper.kill(child, now)
+
+    def _fail(self, child: Child, now: float, exit_: Exit, event: Callable[[int, float], Event]) -> None:
+        """Decide what follows from a failure, and tell it.
+
+        Args:
+            child: Who failed.
+            now: The time.
+            exit_: How it ended.
+            event: Makes the event, of the number and the delay of the restart that follows.
+        """
+        if self.phase not in ("starting", "up"):
+            self._tell(event(0, 0.0))
+            return
+        settings = self.plan.settings
+        failure = policy.failure_of(child, exit_, now, self._was_up, settings)
+        decision = self._decide(failure, settings)
+        if isinstance(decision, policy.End):
+            self._tell(event(0, 0.0))
+            if decision.spent:
+                self._tell(events.BudgetSpent(child.spec.name, settings.restart_budget, settings.restart_window))
+            self._begin_stop(child.spec.name, decision.exit_code)
+            return
+        self._tell(event(decision.number, decision.delay))
+        child.failures = [*(at for at in child.failures if now - at < settings.restart_window), now]
+        child.in_a_row = failure.in_a_row + 1
+        child.start_at = now + decision.delay
 
     def _begin_stop(self, reason: str, exit_code: int, *, kill_next: bool = False) -> None:
         """Stop the launch, unless it is being stopped: the first reason decides the exit code."""
         if self.phase in ("stopping", "stopped"):
             return
         # Only a gateway that answered requests has some to finish; any other would just hold its port open for a while.
-        gateway = self.children[self.plan.gateway.name]
-        self._draining = (self._was_up or self._gateway_ready) and gateway.state == "ready"
+        gateway = self._gateway
+        served = gateway.ready_at is not None and gateway.state in ("ready", "stopping") and gateway.killed is None
+        self._draining = served and (self._was_up or self._readiness.serves)
         self.phase = "stopping"
         self.exit_code = exit_code
         self._tell(events.StopBegan(reason, self._draining, kill_next))
 
+    def _alive(self) -> list[Child]:
+        return [child for child in self.children.values() if child.there]
+
     def _go_on_stopping(self, now: float) -> None:
-        there = [child for child in self.children.values() if child.there]
-        if there and self._hurry:
-            for child in there:
-                self._kill(child, now, "hurry")
-        elif there:
-            first = min(child.spec.stop_order for child in there)
-            for child in there:
-                if child.spec.stop_order == first or not self._draining:
-                    self._ask_to_stop(child, now)
+        for child in self.children.values():
+            self._stopper.mind(child, now)
+        there = self._alive()
+        first = min((child.spec.stop_order for child in there), default=0)
         for child in there:
-            self._mind(child, now)
-        if not any(child.there for child in self.children.values()):
+            if self._hurry:
+                self._stopper.kill(child, now, "hurry")
+            elif child.spec.stop_order == first or not self._draining:
+                self._ask_to_stop(child, now)
+        if not there:
             self.phase = "stopped"
             assert self.exit_code is not None
             self._tell(events.LaunchStopped(self.exit_code))
 
     def _ask_to_stop(self, child: Child, now: float) -> None:
-        if child.stop_asked is not None:
-            return
-        child.stop_asked = now
-        if child.state != "ended":
-            child.state = "stopping"
-        if child.spec.role == "gateway" and not self._draining:
-            child.killed = now
-            child.kill_again = now + KILL_AGAIN
-            self._spawner.kill(child.spec.name)
-        else:
-            self._spawner.stop(child.spec.name)
-
-    def _mind(self, child: Child, now: float) -> None:
-        """Kill a process that had its time, and give up on one that can not be killed."""
-        if child.killed is None:
-            if child.stop_asked is not None and now >= child.stop_asked + self.plan.settings.grace:
-                self._kill(child, now, "grace")
-        elif now >= child.killed + KILL_PATIENCE:
-            child.state = "gone"
-            self._tell(events.LeftBehind(child.spec.name, child.pid))
-        elif now >= child.kill_again:
-            child.kill_again = now + KILL_AGAIN
-            self._spawner.kill(child.spec.name)
-
-    def _kill(self, child: Child, now: float, reason: Literal["grace", "hurry"]) -> None:
-        if child.killed is not None:
-            return
-        self._tell(events.KillBegan(child.spec.name, child.pid, reason))
-        child.stop_asked = now if child.stop_asked is None else child.stop_asked
-        child.killed = now
-        child.kill_again = now + KILL_AGAIN
-        if child.state != "ended":
-            child.state = "stopping"
-        self._spawner.kill(child.spec.name)
-
-    def _patience_ends(self, child: Child) -> float:
-        if child.killed is not None:
-            return min(child.kill_again, child.killed + KILL_PATIENCE)
-        if child.stop_asked is not None:
-            return child.stop_asked + self.plan.settings.grace
-        return math.inf
+        if child is not self._gateway:
+            self._stopper.ask(child, now, self.plan.settings.grace)
+        elif self._draining:
+            self._stopper.ask(child, now, self.plan.settings.drain_timeout + DRAIN_SLACK)
+        elif child.stop_asked is None:
+            self._stopper.kill(child, now)
 
     def _tell(self, event: Event) -> None:
         self._events.append(event)
 
 
-def _seen(view: GatewayView, worker: WorkerView | None) -> str:
-    """Return what a view of the gateway says about one worker, for a message."""
-    if view.problem:
-        return f"the gateway could not be asked: {view.problem}"
-    if worker is None:
-        return "the gateway does not list it"
-    return f"the gateway lists it as {worker.status!r}"
+def _hung(child: Child, seen: str, lasted: float, restart: int = 0, delay: float = 0.0) -> Event:
+    assert child.pid is not None
+    return events.Hung(child.spec.name, child.pid, seen, lasted, restart, delay)

@@ -1,5 +1,7 @@
 """How a launch is described: one or more lines of text for every event."""
 
+import math
+import signal
 from collections.abc import Iterable
 
 from smgcfg.launch import events
@@ -61,9 +63,13 @@ class Wording:
             limit = duration(child.spec.ready.timeout)
             said = f'  last line: "{last_line}"' if last_line else ""
             return self.about(child.spec.name, f"loading {duration(now - child.started)} of at most {limit}{pid}{said}")
-        if phase == "stopping" and child.stop_asked is not None and child.there:
-            limit = duration(self._plan.settings.grace)
-            return self.about(child.spec.name, f"stopping {duration(now - child.stop_asked)} of at most {limit}{pid}")
+        if child.stop_asked is not None and child.there:
+            of = f" of at most {duration(child.kill_at - child.stop_asked)}" if child.kill_at < math.inf else ""
+            return self.about(child.spec.name, f"stopping {duration(now - child.stop_asked)}{of}{pid}")
+        if child.state == "waiting" and child.returns and phase == "up":
+            left = child.start_at - now
+            what = f"restarts in {duration(left)}" if left > 0 else "restarts as soon as the gateway is ready for it"
+            return self.about(child.spec.name, what)
         return ""
 
     def lines(self, event: Event) -> Iterable[str]:
@@ -71,7 +77,9 @@ class Wording:
         match event:
             case events.Ready():
                 word = "up" if self._specs[event.name].role == "gateway" else "ready"
-                yield self.about(event.name, f"{word} {duration(event.after)}  pid {event.pid}")
+                again = " again" if event.again else ""
+                kept = f", {_kept(event.kept)} kept serving" if event.kept and word == "ready" else ""
+                yield self.about(event.name, f"{word}{again} {duration(event.after)}  pid {event.pid}{kept}")
             case events.LaunchReady():
                 yield f"READY {self._plan.url}   model {self._plan.model}   stop: Ctrl-C"
             case events.Checked():
@@ -79,11 +87,32 @@ class Wording:
             case events.Died():
                 yield from self._died(event)
             case events.StartFailed():
-                yield self.about(event.name, f"NOT STARTED: {event.reason}")
+                yield self.about(event.name, f"NOT STARTED: {event.reason}{self._then(event)}")
             case events.StartTimedOut():
                 pid = f" pid {event.pid}" if event.pid is not None else ""
                 seen = f": {event.seen}" if event.seen else ""
-                yield self.about(event.name, f"NOT READY{pid} within {duration(event.timeout)}{seen}")
+                yield self.about(
+                    event.name, f"NOT READY{pid} within {duration(event.timeout)}{seen}{self._then(event)}"
+                )
+            case events.PortTaken():
+                yield self.about(event.name, f"NOT ITSELF pid {event.pid}: {event.owner}{self._then(event)}")
+            case events.Hung():
+                what = f"HANGS pid {event.pid} for {duration(event.after)}: {event.seen}; killed"
+                yield self.about(event.name, f"{what}{_gpus(self._specs[event.name])}{self._then(event)}")
+            case events.Unwell():
+                patience = duration(event.patience)
+                yield self.about(
+                    event.name, f"unwell pid {event.pid}: {event.seen}; replaced in {patience} if it stays so"
+                )
+            case events.Well():
+                yield self.about(event.name, f"well again after {duration(event.after)}  pid {event.pid}")
+            case events.ProbeRefused():
+                problem = f"the gateway takes no probes ({event.problem})"
+                yield f"{self._plan.name}: {problem}: an engine that hangs may go unseen"
+            case events.BudgetSpent():
+                yield self.about(event.name, f"no restart left: {event.budget} in {_window(event.window)} were made")
+            case events.RestartBegan():
+                yield self.about(event.name, self._restart_text(event))
             case events.KeyRefused():
                 yield f"{self._plan.name}: the gateway does not list its workers for this API key ({event.problem})"
             case events.StopBegan():
@@ -91,7 +120,7 @@ class Wording:
             case events.StopRepeated():
                 yield f"{self._plan.name}: {event.reason}: stopping already; another signal kills everything at once"
             case events.KillBegan():
-                why = f"still there after {duration(self._plan.settings.grace)}, " if event.reason == "grace" else ""
+                why = f"still there after {duration(event.after)}, " if event.reason == "grace" else ""
                 yield self.about(event.name, f"{why}killed")
             case events.Stopped():
                 yield self.about(event.name, f"stopped {duration(event.after)}  {event.exit}")
@@ -103,15 +132,34 @@ class Wording:
     def _died(self, event: events.Died) -> Iterable[str]:
         spec = self._specs[event.name]
         when = "" if event.was_ready else ", before it was ready"
-        yield self.about(
-            event.name, f"DIED pid {event.pid} {event.exit} after {duration(event.after)}{when}{_gpus(spec)}"
-        )
+        # Who killed it, and why, is nowhere to be read.
+        cause = ", cause not known" if event.exit.status == -signal.SIGKILL else ""
+        what = f"DIED pid {event.pid} {event.exit} after {duration(event.after)}{when}{_gpus(spec)}{cause}"
+        yield self.about(event.name, f"{what}{self._then(event)}")
         lines = event.last_lines
         if lines:
             yield f"  its last {len(lines)} lines:" if len(lines) > 1 else "  its last line:"
             yield from (f"    {line}" for line in lines)
         else:
             yield "  it printed nothing"
+
+    def _then(
+        self, event: events.Died | events.StartFailed | events.StartTimedOut | events.PortTaken | events.Hung
+    ) -> str:
+        """Return which restart follows from a failure."""
+        if not event.restart:
+            return ""
+        settings = self._plan.settings
+        when = f"in {duration(event.delay)}" if event.delay else "now"
+        return f". Restart {event.restart} of {settings.restart_budget} in {_window(settings.restart_window)}, {when}"
+
+    def _restart_text(self, event: events.RestartBegan) -> str:
+        text = "restarting" if event.reason else ""
+        if event.reason and event.reason != "asked":
+            text += f": {event.reason}"
+        if event.others:
+            text += f"{'; ' if text else ''}its zmq workers restart with it: {', '.join(event.others)}"
+        return text
 
     def _stop_text(self, event: events.StopBegan) -> str:
         if event.reason in self._specs:
@@ -121,6 +169,14 @@ class Wording:
         if event.draining:
             text += ", the gateway finishes its requests first"
         return f"{text}; another signal kills everything at once" if event.kill_next else text
+
+
+def _kept(names: tuple[str, ...]) -> str:
+    return ", ".join(names) if len(names) < 4 else f"{len(names)} others"
+
+
+def _window(seconds: float) -> str:
+    return f"{seconds / 60:g} min" if seconds >= 60 else f"{seconds:g} s"
 
 
 def _gpus(spec: ProcessSpec) -> str:

@@ -149,11 +149,18 @@ def worker_processes(shape: Shape, slots: Iterable[Slot], around: Surroundings, 
             env_references=references,
             ready=Readiness(seen_by="gateway", url=endpoint.url, timeout=pool.startup_timeout),
             stop_order=STOP_WORKERS,
-            death_notice=DeathNotice(endpoint.sockets[1], DEATH_FRAME) if endpoint.sockets else None,
+            death_notice=_death_notice(endpoint),
             ports=tuple(shape.backend.ports(shape.engine, endpoint).values()),
             sockets=endpoint.sockets,
             gpus=slot.gpus,
         )
+
+
+def _death_notice(endpoint: Endpoint) -> DeathNotice | None:
+    """Return what to tell the gateway when the worker at an endpoint died; None where it notices by itself."""
+    if endpoint.handshake is None:
+        return None
+    return DeathNotice(endpoint.sockets[1], DEATH_FRAME, endpoint.handshake)
 
 
 def gateway_process(

@@ -1,5 +1,6 @@
 """What nobody set, filled in: facts about the model where they are used, and what a gateway needs for its workers."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -157,6 +158,11 @@ def gateway_filling(
         # Measured with smg 1.13.0: at its own 30 s, a worker that comes up after the gateway is seen up to 29 s late.
         rule = "how often the gateway looks whether a worker has come up"
         filling.fill("worker_startup_check_interval", STARTUP_CHECK_INTERVAL, rule, f"{dotted(first.path)}.transport")
+    drain = deployment.launch.drain_timeout
+    if drain is not None:
+        # The gateway ends by itself then, and waits half of it, 5 s at most, for whoever still comes (smg 1.13.0).
+        rule = "the time that the gateway has to finish its requests"
+        filling.fill("shutdown_grace_period_secs", max(1, math.ceil(drain)), rule, "launch.drain_timeout")
     filling.fill("prometheus_host", "127.0.0.1", "this machine only, until somebody opens it")
     _report_exposure(filling)
     for key in ("pd_disaggregation", "epd_disaggregation"):

@@ -1,7 +1,7 @@
 """From a deployment to a plan: which process runs where, with which words. Pure: the same inputs, the same bytes."""
 
 from smgcfg.args import set_settings
-from smgcfg.config import Deployment, Gateway
+from smgcfg.config import Deployment, Gateway, Launch
 from smgcfg.environment import Environment as Environment
 from smgcfg.errors import Finding, error, errors_in
 from smgcfg.flags import spec_of
@@ -108,14 +108,19 @@ def _made(layout: Layout, gateway: GatewayArgs) -> Plan | None:
             for shape, slots, words in zip(layout.shapes, layout.places, around, strict=True)
             for worker in worker_processes(shape, slots, words, python)
         ),
-        settings=LaunchSettings(
-            grace=deployment.launch.grace,
-            log_dir=deployment.launch.log_dir,
-            log_max_bytes=deployment.launch.log_max_bytes,
-            log_backups=deployment.launch.log_backups,
-        ),
+        settings=_launch_settings(deployment.launch, gateway),
         api_key=key,
+        request_key=command.request_key(gateway) or key,
     )
+
+
+def _launch_settings(launch: Launch, gateway: GatewayArgs) -> LaunchSettings:
+    """Return how to launch; the time to finish requests is said in one of two places, or is the default."""
+    chosen = {name: getattr(launch, name) for name in LaunchSettings.__annotations__}
+    if launch.drain_timeout is None:
+        own = gateway.shutdown_grace_period_secs
+        chosen["drain_timeout"] = LaunchSettings.drain_timeout if own is None else float(own)
+    return LaunchSettings(**chosen)
 
 
 def _gateway(layout: Layout) -> GatewayArgs:

@@ -1,7 +1,7 @@
 """A machine that only pretends: its time stands until it is moved on, and its processes do as they are told.
 
 machine = FakeMachine()
-supervisor = Supervisor(plan, clock=machine.clock, spawner=machine.spawner, prober=machine.prober)
+supervisor = Supervisor(plan, **machine.effects)
 supervisor.step()
 machine.become_ready("gateway")
 machine.advance(1.0)
@@ -9,6 +9,7 @@ supervisor.step()
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from smgcfg.launch.effects import (
     Answer,
@@ -22,6 +23,7 @@ from smgcfg.launch.effects import (
     WorkerView,
 )
 from smgcfg.process import ProcessSpec
+from smgcfg.testing.wire import FakeMessenger, FakeProber, FakeSockets, FakeWire
 from smgcfg.value import Value
 
 #: What a program that is asked to end exits with, unless a test says otherwise: SIGTERM's default action.
@@ -39,6 +41,7 @@ class FakeProcess:
         leftovers: Whether something it started would be there without it.
         ready: Whether it answers, or the gateway would list it as healthy.
         deaf: Whether it ignores being asked to end.
+        hung: Whether it does nothing at all any more.
         stuck: Whether not even killing ends it.
     """
 
@@ -49,7 +52,13 @@ class FakeProcess:
         self.leftovers = False
         self.ready = False
         self.deaf = False
+        self.hung = False
         self.stuck = False
+
+    @property
+    def serves(self) -> bool:
+        """Whether it does its work."""
+        return self.runs and self.ready and not self.hung
 
 
 class Action(Value):
@@ -76,9 +85,14 @@ class FakeMachine:
         processes: What is there, by name.
         history: What was done to processes, in order.
         missing: The names of processes whose programs can not be run.
+        refuses_key: Whether the gateway does not list its workers.
+        strangers: Per process who else listens on one of its ports.
+        wire: What is between the gateway and the zmq workers.
         clock: The clock to inject.
         spawner: The spawner to inject.
         prober: The prober to inject.
+        messenger: The messenger to inject.
+        sockets: The sockets to inject.
     """
 
     def __init__(self) -> None:
@@ -87,15 +101,36 @@ class FakeMachine:
         self.history: list[Action] = []
         self.missing: set[str] = set()
         self.refuses_key = False
+        self.strangers: dict[str, str] = {}
+        self.wire = FakeWire()
         self.clock = _FakeClock(self)
         self.spawner = _FakeSpawner(self)
-        self.prober = _FakeProber(self)
+        self.prober = FakeProber(self)
+        self.messenger = FakeMessenger(self)
+        self.sockets = FakeSockets(self)
         self._pids = iter(range(1001, 1_000_000))
+
+    @property
+    def effects(self) -> dict[str, Any]:
+        """All that a supervisor is given of the machine."""
+        names = ("clock", "spawner", "prober", "messenger", "sockets")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def alive(self) -> frozenset[str]:
         """The names of the processes of which something is there."""
         return frozenset(self.processes)
+
+    @property
+    def gateway(self) -> FakeProcess | None:
+        """The gateway, if it answers."""
+        gateway = next((p for p in self.processes.values() if p.spec.role == "gateway"), None)
+        return gateway if gateway is not None and gateway.serves else None
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is something that a supervisor would be woken for."""
+        return bool(self.spawner.reports) or self.messenger.busy or self.prober.busy
 
     def advance(self, seconds: float) -> None:
         """Let time go by.
@@ -107,6 +142,8 @@ class FakeMachine:
 
     def become_ready(self, name: str, ready: bool = True) -> None:
         """Have a process answer, or the gateway see it as healthy; or no more.
+
+        A zmq worker registers at the gateway, as soon as that waits for one.
 
         Args:
             name: The process.
@@ -123,6 +160,7 @@ class FakeMachine:
             lines: The last lines it printed.
         """
         process = self.processes[name]
+        self.wire.settle(self)
         process.runs = False
         self.spawner.reports.append(Exited(name, process.pid, Exit(status), lines))
         if not process.leftovers:
@@ -145,35 +183,43 @@ class FakeMachine:
             self.spawner.reports.append(NotStarted(spec.name, "no such file or directory"))
             return
         self.processes[spec.name] = FakeProcess(spec, next(self._pids))
+        self.wire.start(self, spec)
         self.spawner.reports.append(Started(spec.name, self.processes[spec.name].pid))
 
     def end(self, name: str, verb: str, status: int) -> None:
         """Ask a process to end, or kill it; called by the spawner."""
         self._note(verb, name)
         process = self.processes.get(name)
-        if process is None or process.stuck or (verb == "stop" and process.deaf):
+        if process is None or process.stuck or (verb == "stop" and (process.deaf or process.hung)):
             return
         process.leftovers = False
         if process.runs:
             self.die(name, status)
+            if verb == "stop":
+                self.wire.say_goodbye(self, name)
         else:
             self.clean(name)
 
     def view(self) -> GatewayView:
         """Return what the gateway says."""
-        gateway = next((p for p in self.processes.values() if p.spec.role == "gateway"), None)
-        if gateway is None or not gateway.runs or not gateway.ready:
+        if self.gateway is None:
             return GatewayView(False, problem="connection refused")
-        workers = [p for p in self.processes.values() if p.spec.role == "worker"]
-        views = tuple(WorkerView(p.spec.ready.url, p.ready, "ready" if p.ready else "pending") for p in workers)
-        ready = any(p.ready for p in workers)
+        self.wire.settle(self)
+        specs = [p.spec for p in self.processes.values() if p.spec.role == "worker"]
+        specs += [spec for name, spec in self.wire.specs.items() if name not in self.processes]
+        views = []
+        for spec in specs:
+            process = self.processes.get(spec.name)
+            well = self.wire.healthy(self, spec.name) if spec.death_notice else process is not None and process.serves
+            views.append(WorkerView(spec.ready.url, well, "ready" if well else "pending"))
+        ready = any(view.healthy for view in views)
         if self.refuses_key:
             return GatewayView(ready, problem="HTTP 401", refused=True)
-        return GatewayView(ready, views)
+        return GatewayView(ready, tuple(views))
 
     def answer(self, url: str) -> Answer:
         """Return whether a URL answers."""
-        ok = any(p.ready and p.runs for p in self.processes.values() if p.spec.ready.url == url)
+        ok = any(p.serves for p in self.processes.values() if p.spec.ready.url == url)
         return Answer(url, ok, "" if ok else "connection refused")
 
     def _note(self, verb: str, name: str) -> None:
@@ -205,21 +251,3 @@ class _FakeSpawner:
     def poll(self) -> Sequence[Report]:
         reports, self.reports = self.reports, []
         return reports
-
-
-class _FakeProber:
-    def __init__(self, machine: FakeMachine) -> None:
-        self._machine = machine
-        self._asked: list[str | None] = []
-
-    def ask_gateway(self) -> None:
-        if None not in self._asked:
-            self._asked.append(None)
-
-    def ask(self, url: str) -> None:
-        if url not in self._asked:
-            self._asked.append(url)
-
-    def poll(self) -> Sequence[GatewayView | Answer]:
-        asked, self._asked = self._asked, []
-        return [self._machine.view() if url is None else self._machine.answer(url) for url in asked]

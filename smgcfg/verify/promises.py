@@ -6,10 +6,8 @@ from typing import Any, Final
 import attrs
 
 from smgcfg.backends._base import Promise
-from smgcfg.codec import word
 from smgcfg.endpoint import bracketed
 from smgcfg.flags import spec_of
-from smgcfg.gateway import GatewayArgs
 from smgcfg.origin import FromDefault
 from smgcfg.planning.derive import Shape
 from smgcfg.planning.plan import Planned
@@ -131,20 +129,13 @@ def target_of(planned: Planned, plan: Plan) -> Target:
     return Target(
         url=plan.url,
         model=plan.model,
-        api_key=_request_key(planned.gateway) or plan.api_key,
+        api_key=plan.request_key,
         workers_key=plan.api_key,
         metrics_url=None if metrics is None else f"http://{_reached(metrics.host)}:{metrics.number}",
         # Its own certificate names the public host, and here it is asked on its own machine.
         insecure=plan.url.startswith("https:"),
         names={slot.endpoint.url: slot.name for slot in planned.slots},
     )
-
-
-def _request_key(args: GatewayArgs) -> str | None:
-    if args.api_key:
-        return word(args.api_key)
-    # A tenant's entry is its name, a colon and its key.
-    return next((word(entry).partition(":")[2] for entry in args.tenant_api_key or ()), None)
 
 
 def _reached(host: str) -> str:

@@ -193,12 +193,26 @@ def test_a_command_that_fails(place: Place) -> None:
 
 
 def test_a_worker_that_dies_later(place: Place) -> None:
-    """A worker that is killed after it was ready is noticed at once; the launch ends with its signal."""
-    with serving(place, place.base, "--stand-in") as serve:
+    """A worker that is killed after it was ready is noticed at once; where nothing is restarted, the launch ends."""
+    never = place.file("never", 'launch.restart = "never"')
+    with serving(place, place.base, never, "--stand-in") as serve:
         serve.ready()
         os.kill(serve.pid_of("demo-0"), signal.SIGKILL)
         serve.said(r"demo-0 +DIED pid \d+ SIGKILL after", seconds=3)
         assert serve.wait() == 128 + signal.SIGKILL
+
+
+def test_a_worker_that_dies_later_is_healed(place: Place) -> None:
+    """A worker that is killed after it was ready is started again behind the same gateway, which then answers."""
+    with serving(place, place.base, "--stand-in") as serve:
+        serve.ready()
+        gateway = serve.pid_of("gateway")
+        os.kill(serve.pid_of("demo-0"), signal.SIGKILL)
+        serve.said(r"demo-0 +DIED pid \d+ SIGKILL after .* Restart 1 of 5", seconds=3)
+        serve.said(r"demo-0 +ready again", seconds=20)
+        assert serve.pid_of("gateway") == gateway
+        serve.popen.terminate()
+        assert serve.wait() == 128 + signal.SIGTERM
 
 
 def test_an_engine_that_loads_too_long(place: Place) -> None:

@@ -1,11 +1,12 @@
 """A worker that misbehaves on command: a program of its own, with nothing but the standard library.
 
     fake_worker.py [--say TEXT] [--exit N] [--after S] [--ignore-term] [--chatty] [--child] [--grandchild]
-                   [--http PORT] [--answer-after S] [--slow S]
+                   [--http PORT] [--answer-after S] [--slow S] [--once FILE]
 
-Without `--exit` it runs until it is stopped. `--child` starts a child, `--grandchild` one in a session of its own, both
-of which ignore SIGTERM when it does. `--http` answers like an inference server, `--slow` takes S seconds for a chat
-request. It says `TERM at T` when SIGTERM arrives.
+Without `--exit` it runs until it is stopped. With `--once` it exits with 7 at once if the file is there, and leaves it.
+`--child` starts a child, `--grandchild` one in a session of its own, both of which ignore SIGTERM when it does.
+`--http` answers like an inference server, `--slow` takes S seconds for a chat request. It says `TERM at T` when SIGTERM
+arrives.
 """
 
 import argparse
@@ -76,7 +77,13 @@ def main() -> None:
     parser.add_argument("--http", type=int)
     parser.add_argument("--answer-after", type=float, default=0.0)
     parser.add_argument("--slow", type=float, default=0.0)
+    parser.add_argument("--once")
     options, _ = parser.parse_known_args()
+    if options.once is not None:
+        if os.path.exists(options.once):
+            sys.exit(7)
+        with open(options.once, "x"):
+            pass
 
     def on_term(*_: object) -> None:
         os.write(1, f"TERM at {time.monotonic():.3f}\n".encode())  # print is not to be interrupted by itself

@@ -65,9 +65,9 @@ def process(name: str, argv: Sequence[str], url: str, *, timeout: float = 20.0, 
 
 
 def plan_of(
-    run_dir: Path, gateway: ProcessSpec, workers: Sequence[ProcessSpec], grace: float = 2.0, api_key: str | None = None
+    run_dir: Path, gateway: ProcessSpec, workers: Sequence[ProcessSpec], api_key: str | None = None, **launch: Any
 ) -> Plan:
-    """Return a plan of processes."""
+    """Return a plan of processes; further settings are those of `[launch]`."""
     return Plan(
         name="trial",
         run_dir=str(run_dir),
@@ -75,19 +75,20 @@ def plan_of(
         model="fake",
         gateway=gateway,
         workers=tuple(workers),
-        settings=LaunchSettings(grace=grace),
+        settings=LaunchSettings(**{"grace": 2.0, **launch}),
         api_key=api_key,
+        request_key=api_key,
     )
 
 
-def fake_launch(run_dir: Path, marked: Marked, *workers: Sequence[str], grace: float = 2.0) -> Plan:
+def fake_launch(run_dir: Path, marked: Marked, *workers: Sequence[str], **launch: Any) -> Plan:
     """Return a plan of fake workers, and of a fake gateway that is one, too.
 
     Args:
         run_dir: The run directory.
         marked: What the processes are marked with.
         workers: The options of each worker; one with `--http` in them is not given a port.
-        grace: The grace, in seconds.
+        launch: Settings of `[launch]`.
     """
     specs = []
     for index, options in enumerate([[], *workers]):
@@ -103,11 +104,11 @@ def fake_launch(run_dir: Path, marked: Marked, *workers: Sequence[str], grace: f
                 ports=(Port(port, "127.0.0.1", "worker" if index else "gateway"),),
             )
         )
-    return plan_of(run_dir, specs[0], specs[1:], grace)
+    return plan_of(run_dir, specs[0], specs[1:], **launch)
 
 
 def real_launch(
-    run_dir: Path, marked: Marked, *workers: Sequence[str], grace: float = 10.0, gateway: Sequence[str] = ()
+    run_dir: Path, marked: Marked, *workers: Sequence[str], gateway: Sequence[str] = (), **launch: Any
 ) -> Plan:
     """Return a plan of fake workers behind the real gateway, which wants an API key.
 
@@ -115,8 +116,8 @@ def real_launch(
         run_dir: The run directory.
         marked: What the processes are marked with.
         workers: The options of each worker.
-        grace: The grace, in seconds.
         gateway: Further words for the gateway.
+        launch: Settings of `[launch]`.
     """
     specs = []
     for index, options in enumerate(workers):
@@ -147,4 +148,4 @@ def real_launch(
         secrets=(Secret(len(argv) - 1, 0, "API_KEY"),),
         ports=(Port(port, "127.0.0.1", "gateway"), Port(metrics, "127.0.0.1", "metrics")),
     )
-    return plan_of(run_dir, front, specs, grace, API_KEY)
+    return plan_of(run_dir, front, specs, API_KEY, **{"grace": 10.0, **launch})

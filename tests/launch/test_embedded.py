@@ -73,7 +73,7 @@ def test_failure_is_raised_with_its_cause(tmp_path: Path, marked: Marked) -> Non
 
 def test_death_later_is_in_the_exit_code(tmp_path: Path, marked: Marked) -> None:
     """A launch that ends by itself after it was ready can be waited for."""
-    with Launch(fake_launch(tmp_path / "run", marked, [])) as launch:
+    with Launch(fake_launch(tmp_path / "run", marked, [], restart="never")) as launch:
         launch.wait_ready()
         os.kill(launch.pid("chat-0"), signal.SIGKILL)
         assert launch.wait() == 137

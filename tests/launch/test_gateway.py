@@ -159,6 +159,7 @@ def test_engines_over_zmq(short_dir: Path, marked: Marked, pool: str, engine: st
 def test_engine_that_is_killed_over_zmq(short_dir: Path, marked: Marked) -> None:
     """The gateway never notices a killed engine over zmq; the launcher does, within a second, and says so."""
     trial = standin_plan(short_dir, marked, "replicas = 2")
+    trial = trial.evolve(settings=trial.settings.evolve(restart="never"))
     out = io.StringIO()
     with Launch(trial, out=out) as launch:
         launch.wait_ready()

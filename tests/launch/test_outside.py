@@ -54,16 +54,25 @@ def ask(run_dir: Path, **question: Any) -> dict[str, Any]:
 def test_restart(tmp_path: Path) -> None:
     """The supervisor is told which process to replace, unless it stops or there is none of that name."""
     restarted: list[str] = []
-    supervisor = SimpleNamespace(phase="up", restart=restarted.append)
+    up = True
+
+    def restart(name: str) -> bool:
+        restarted.append(name)
+        return up
+
+    supervisor = SimpleNamespace(phase="up", restart=restart)
     with served(tmp_path, supervisor):
         assert ask(tmp_path, do="restart", process="chat-0") == {"ok": True}
         assert ask(tmp_path, do="restart", process="gateway") == {"ok": True}
         with pytest.raises(NoAnswer, match="no process of that name: 'chat-1'"):
             ask(tmp_path, do="restart", process="chat-1")
+        up = False
+        with pytest.raises(NoAnswer, match="gateway is not up: it is being started or stopped"):
+            ask(tmp_path, do="restart", process="gateway")
         supervisor.phase = "stopping"
         with pytest.raises(NoAnswer, match="the launch is being stopped"):
             ask(tmp_path, do="restart", process="chat-0")
-    assert restarted == ["chat-0", "gateway"]
+    assert restarted == ["chat-0", "gateway", "gateway"]
 
 
 def test_access(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ import pytest
 from launch.plans import free_port
 
 from smgcfg.launch.effects import Answer, GatewayView, WorkerView
-from smgcfg.launch.probe import TIMEOUT, HttpProber, socket_not_on
+from smgcfg.launch.exchange import TIMEOUT, socket_not_on
+from smgcfg.launch.probe import HttpProber, Place
 
 Contents = dict[str, tuple[int, Any]]
 
@@ -72,7 +73,7 @@ def gateway_with(contents: Contents) -> Iterator[FakeGateway]:
 def prober_of(url: str, key: str | None = None) -> Iterator[Callable[..., Sequence[GatewayView | Answer]]]:
     """A prober, as a function that asks about URLs, or the gateway if there are none, and returns all answers."""
     selector = selectors.DefaultSelector()
-    prober = HttpProber(url, key, selector)
+    prober = HttpProber(Place(url, api_key=key), selector)
 
     def ask(*urls: str) -> Sequence[GatewayView | Answer]:
         for each in urls:

@@ -59,7 +59,7 @@ def test_a_launch_whose_launcher_was_killed(home: Home) -> None:
 def test_a_launch_that_failed(home: Home) -> None:
     """A launch that ended over a worker's death can be asked about: why, when, and what the worker said last."""
     dying = ["--say", "CUDA out of memory"]
-    with home.up(home.plan(dying, [])) as launcher:
+    with home.up(home.plan(dying, [], restart="never")) as launcher:
         os.kill(launcher.pid("chat-0"), signal.SIGKILL)
         assert launcher.ends() == 137
     said = smgcfg("status", home.name)

@@ -4,72 +4,14 @@ from pathlib import Path
 
 import pytest
 from launch.plans import plan_of, process
+from launch.trials import GRACE, TIMEOUT, Trial, small_plan, worker
 
 from smgcfg.launch import events, policy
 from smgcfg.launch.effects import Exit
-from smgcfg.launch.events import Event
-from smgcfg.launch.supervisor import KILL_PATIENCE, Supervisor
-from smgcfg.process import Plan, ProcessSpec, Readiness
+from smgcfg.launch.stopping import KILL_PATIENCE
+from smgcfg.launch.supervisor import Supervisor
+from smgcfg.process import LaunchSettings
 from smgcfg.testing.machine import FakeMachine
-
-GRACE = 2.0
-TIMEOUT = 20.0
-
-
-def worker(index: int, **more: object) -> ProcessSpec:
-    """Return a worker that the gateway has to see."""
-    ready = Readiness(seen_by="gateway", url=f"ipc:///run/engine-{index}", timeout=TIMEOUT)
-    return ProcessSpec(name=f"chat-{index}", role="worker", argv=("engine",), ready=ready, stop_order=1, **more)
-
-
-def small_plan(count: int = 2) -> Plan:
-    """Return a plan of a gateway and some workers."""
-    gateway = process("gateway", ["smg"], "http://127.0.0.1:8080/liveness", timeout=TIMEOUT)
-    return plan_of(Path("/run/trial"), gateway, [worker(index) for index in range(count)], GRACE)
-
-
-class Trial:
-    """A supervisor on a fake machine, and all it has told."""
-
-    def __init__(self, plan: Plan | None = None) -> None:
-        self.machine = FakeMachine()
-        self.supervisor = Supervisor(
-            plan or small_plan(),
-            clock=self.machine.clock,
-            spawner=self.machine.spawner,
-            prober=self.machine.prober,
-        )
-        self.told: list[Event] = []
-
-    def step(self, seconds: float = 0.0) -> list[Event]:
-        """Let time go by, step, and return what was told."""
-        self.machine.advance(seconds)
-        told = self.supervisor.step()
-        self.told += told
-        return told
-
-    def settle(self, seconds: float = 0.0) -> list[Event]:
-        """Step until nothing more follows from what happened so far, and return what was told."""
-        told = self.step(seconds)
-        for _ in range(4):
-            told += self.step(0.05)
-        return told
-
-    def bring_up(self) -> None:
-        """Have everything become ready."""
-        self.settle()
-        for name in self.machine.alive:
-            self.machine.become_ready(name)
-        self.settle()
-        assert self.supervisor.phase == "up"
-
-    def of(self, kind: type[Event]) -> list[Event]:
-        """Return what was told of one kind."""
-        return [event for event in self.told if isinstance(event, kind)]
-
-    def did(self, verb: str) -> list[str]:
-        """Return to whom something was done, in order."""
-        return [action.name for action in self.machine.history if action.verb == verb]
 
 
 def test_everything_starts_in_one_step() -> None:
@@ -183,7 +125,7 @@ def test_gateway_that_serves_is_drained_even_if_the_launch_was_never_ready() -> 
 
 def test_death_after_ready_ends_the_launch_with_its_code() -> None:
     """A death later on is told once, with its cause, and ends the launch cleanly with the worker's own exit code."""
-    trial = Trial()
+    trial = Trial(small_plan(restart="never"))
     trial.bring_up()
     trial.machine.die("chat-0", 7, "cuda error")
     trial.settle(30.0)
@@ -198,24 +140,22 @@ def test_policy_is_asked_what_follows() -> None:
     """What follows from a death is the policy's to say, who learns who died, how, and whether the launch was ready."""
     asked = []
 
-    def decide(death: policy.Death) -> policy.End:
-        asked.append(death)
+    def decide(failure: policy.Failure, settings: LaunchSettings) -> policy.End:
+        asked.append((failure, settings))
         return policy.End(42)
 
-    machine = FakeMachine()
-    supervisor = Supervisor(
-        small_plan(), clock=machine.clock, spawner=machine.spawner, prober=machine.prober, decide=decide
-    )
+    machine, plan = FakeMachine(), small_plan()
+    supervisor = Supervisor(plan, **machine.effects, decide=decide)
     supervisor.step()
     machine.die("gateway", 1)
     supervisor.step()
-    assert asked == [policy.Death("gateway", "gateway", Exit(1), False)]
+    assert asked == [(policy.Failure("gateway", "gateway", Exit(1), False), plan.settings)]
     assert supervisor.exit_code == 42
 
 
 def test_two_deaths_are_two_reports_and_one_exit_code() -> None:
     """Each death is told, and the first decides the exit code."""
-    trial = Trial()
+    trial = Trial(small_plan(restart="never"))
     trial.bring_up()
     trial.machine.die("chat-1", 5)
     trial.machine.die("chat-0", 6)
@@ -302,7 +242,7 @@ def test_grace_then_kill() -> None:
     trial.step(0.2)
     assert trial.did("kill") == ["chat-0"]
     trial.settle()
-    assert trial.of(events.KillBegan) == [events.KillBegan("chat-0", 1002, "grace")]
+    assert trial.of(events.KillBegan) == [events.KillBegan("chat-0", 1002, "grace", pytest.approx(GRACE, abs=0.2))]
     assert (trial.supervisor.phase, trial.supervisor.exit_code) == ("stopped", 0)
 
 
@@ -322,7 +262,7 @@ def test_second_signal_kills_at_once() -> None:
 
 def test_signal_during_another_stop_warns_first() -> None:
     """Who interrupts a stop that has another cause is told what one more does, and the cause decides the code."""
-    trial = Trial()
+    trial = Trial(small_plan(restart="never"))
     trial.bring_up()
     trial.machine.processes["gateway"].deaf = True
     trial.machine.die("chat-0", 7)

@@ -1,7 +1,7 @@
 """What an operator reads."""
 
 import pytest
-from launch.test_supervisor import small_plan
+from launch.trials import small_plan
 
 from smgcfg.launch import events
 from smgcfg.launch.child import Child
@@ -37,10 +37,24 @@ def test_durations(seconds: float, text: str) -> None:
         (events.Ready("gateway", 4711, 0.31), ["gateway  up 0.3 s  pid 4711"]),
         (events.Ready("chat-0", 4712, 91.0), ["chat-0   ready 1m31s  pid 4712"]),
         (events.LaunchReady(91.0), ["READY http://127.0.0.1:8080   model fake   stop: Ctrl-C"]),
+        (events.Ready("gateway", 4711, 0.31, True, ("chat-0",)), ["gateway  up again 0.3 s  pid 4711"]),
+        (
+            events.Ready("chat-1", 4713, 82.0, True, ("chat-0",)),
+            ["chat-1   ready again 1m22s  pid 4713, chat-0 kept serving"],
+        ),
+        (
+            events.Ready("chat-1", 4713, 82.0, True, ("a", "b", "c", "d")),
+            ["chat-1   ready again 1m22s  pid 4713, 4 others kept serving"],
+        ),
         (events.Checked(("chat-0 ok", "chat-1 ok")), ["verify   chat-0 ok", "verify   chat-1 ok"]),
         (
             events.Died("chat-1", 4713, Exit(-9), 21720.0, True, ("one", "two")),
-            ["chat-1   DIED pid 4713 SIGKILL after 6h02m (GPU 2,3)", "  its last 2 lines:", "    one", "    two"],
+            [
+                "chat-1   DIED pid 4713 SIGKILL after 6h02m (GPU 2,3), cause not known",
+                "  its last 2 lines:",
+                "    one",
+                "    two",
+            ],
         ),
         (
             events.Died("chat-0", 4712, Exit(7), 3.0, False, ("boom",)),
@@ -50,7 +64,46 @@ def test_durations(seconds: float, text: str) -> None:
             events.Died("chat-0", 4712, Exit(None), 3.0, True, ()),
             ["chat-0   DIED pid 4712 exit code not known after 3.0 s", "  it printed nothing"],
         ),
+        (
+            events.Died("chat-1", 4713, Exit(-9), 21720.0, True, ("one",), 1, 0.0),
+            [
+                "chat-1   DIED pid 4713 SIGKILL after 6h02m (GPU 2,3), cause not known. Restart 1 of 5 in 10 min, now",
+                "  its last line:",
+                "    one",
+            ],
+        ),
         (events.StartFailed("chat-0", "no"), ["chat-0   NOT STARTED: no"]),
+        (
+            events.StartFailed("chat-0", "no", 3, 2.0),
+            ["chat-0   NOT STARTED: no. Restart 3 of 5 in 10 min, in 2.0 s"],
+        ),
+        (
+            events.PortTaken("chat-0", 4712, "the worker port 31000 is listened on by pid 7 (nc)"),
+            ["chat-0   NOT ITSELF pid 4712: the worker port 31000 is listened on by pid 7 (nc)"],
+        ),
+        (
+            events.Hung("chat-1", 4713, "no token, though it was asked for one", 120.0, 1, 0.0),
+            [
+                "chat-1   HANGS pid 4713 for 2m: no token, though it was asked for one; killed (GPU 2,3)."
+                " Restart 1 of 5 in 10 min, now"
+            ],
+        ),
+        (
+            events.Unwell("chat-0", 4712, "the gateway lists it as 'not_ready'", 115.0),
+            ["chat-0   unwell pid 4712: the gateway lists it as 'not_ready'; replaced in 1m55s if it stays so"],
+        ),
+        (events.Well("chat-0", 4712, 30.0), ["chat-0   well again after 30s  pid 4712"]),
+        (
+            events.ProbeRefused("HTTP 401"),
+            ["trial: the gateway takes no probes (HTTP 401): an engine that hangs may go unseen"],
+        ),
+        (events.BudgetSpent("chat-0", 5, 600.0), ["chat-0   no restart left: 5 in 10 min were made"]),
+        (events.RestartBegan("chat-0", "asked"), ["chat-0   restarting"]),
+        (
+            events.RestartBegan("gateway", "it does not let go of chat-1", ("chat-0", "chat-1")),
+            ["gateway  restarting: it does not let go of chat-1; its zmq workers restart with it: chat-0, chat-1"],
+        ),
+        (events.RestartBegan("gateway", "", ("chat-0",)), ["gateway  its zmq workers restart with it: chat-0"]),
         (
             events.StartTimedOut("chat-0", 4712, 1800.0, "the gateway lists it as 'pending'"),
             ["chat-0   NOT READY pid 4712 within 30m: the gateway lists it as 'pending'"],
@@ -73,8 +126,8 @@ def test_durations(seconds: float, text: str) -> None:
             events.StopRepeated("SIGTERM"),
             ["trial: SIGTERM: stopping already; another signal kills everything at once"],
         ),
-        (events.KillBegan("chat-0", 4712, "grace"), ["chat-0   still there after 2.0 s, killed"]),
-        (events.KillBegan("chat-0", 4712, "hurry"), ["chat-0   killed"]),
+        (events.KillBegan("chat-0", 4712, "grace", 2.0), ["chat-0   still there after 2.0 s, killed"]),
+        (events.KillBegan("chat-0", 4712, "hurry", 0.0), ["chat-0   killed"]),
         (events.Stopped("chat-0", 4712, Exit(-15), 0.2), ["chat-0   stopped 0.2 s  SIGTERM"]),
         (events.LeftBehind("chat-0", 4712), ["chat-0   LEFT BEHIND pid 4712: it can not be killed"]),
         (events.LaunchStopped(0), ["trial: stopped"]),
@@ -101,7 +154,11 @@ def test_under_way() -> None:
     assert wording.under_way(child, "starting", 82.0, "Loading 18/48") == (
         'chat-0   loading 1m12s of at most 20s  pid 4712  last line: "Loading 18/48"'
     )
-    child.state, child.stop_asked = "stopping", 80.0
+    child.state, child.stop_asked, child.kill_at = "stopping", 80.0, 82.0
     assert wording.under_way(child, "stopping", 81.0, "x") == "chat-0   stopping 1.0 s of at most 2.0 s  pid 4712"
     child.state = "gone"
     assert wording.under_way(child, "stopping", 81.0, "x") == ""
+    child.state, child.start_at = "waiting", 85.0
+    assert wording.under_way(child, "up", 81.0, "x") == "chat-0   restarts in 4.0 s"
+    assert wording.under_way(child, "up", 86.0, "x") == "chat-0   restarts as soon as the gateway is ready for it"
+    assert wording.under_way(child, "stopping", 86.0, "x") == ""

@@ -5,7 +5,7 @@ import re
 import pytest
 from e2e.deployment import new_place, serving
 from launch.plans import until
-from launch.test_supervisor import small_plan
+from launch.trials import small_plan
 from verify.deployments import IGNORE, pool
 
 from smgcfg.cli.launch_check import LaunchCheck, Mode

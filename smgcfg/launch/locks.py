@@ -1,0 +1,65 @@
+"""Files that one process holds as long as it lives: when it is gone, however it ended, so is its hold."""
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+#: How long a lock may be held by somebody who only looks at it, in seconds.
+_LOOK: Final = 0.2
+
+
+def take_lock(path: Path, text: str, prepare: Callable[[], None]) -> int | None:
+    """Take a lock, and return its file descriptor; None when another process holds it.
+
+    Args:
+        path: The lock's file, made where it does not exist.
+        text: Who takes it, for others to read.
+        prepare: Makes the directory, where that does not exist.
+
+    Raises:
+        OSError: The file can not be made.
+    """
+    deadline = time.monotonic() + _LOOK
+    while True:
+        prepare()
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            continue  # its last owner removed the directory just now
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            if time.monotonic() < deadline:
+                time.sleep(0.01)
+                continue
+            return None
+        # Its last owner may have removed the file between our opening and our locking it.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(fd), os.stat(path)):
+                os.ftruncate(fd, 0)
+                os.write(fd, text.encode())
+                return fd
+        os.close(fd)
+
+
+def holder_of(path: Path) -> str | None:
+    """Return what the holder of a lock says of itself, or None when nobody holds it.
+
+    Args:
+        path: The lock's file.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(fd, encoding="utf-8", errors="replace") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return file.read(256).strip()
+    return None
