@@ -36,10 +36,7 @@ class Trial:
 
     def __init__(self) -> None:
         self.machine, self.look = FakeMachine(), Look()
-        machine = self.machine
-        self.supervisor = Supervisor(
-            small_plan(1), clock=machine.clock, spawner=machine.spawner, prober=machine.prober, check=self.look
-        )
+        self.supervisor = Supervisor(small_plan(1), **self.machine.effects, check=self.look)
         self.told: list[Event] = []
 
     def settle(self) -> None:
