@@ -70,7 +70,7 @@ def test_nothing_that_is_typed_breaks_it(part: int, options: dict[str, dict[str,
 def test_most_kinds_of_end_are_seen(options: dict[str, dict[str, bool]]) -> None:
     """Among the inputs are some that every stage takes, and some that it refuses: else they would show little."""
     seen = set()
-    for number in range(400):
+    for number in range(1200):
         argv, stdin = an_input(number, options)
         code, out, err = run(argv, stdin)
         seen |= {

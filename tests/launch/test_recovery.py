@@ -163,7 +163,7 @@ EXITS = [
     ("SIGINT", [], 130),
     ("SIGHUP", [], 129),
     ("SIGQUIT", [], 131),
-    ("a worker's exit code", ["--after", "0.5", "--exit", "3"], 3),
+    ("a worker's exit code", ["--after", "4", "--exit", "3"], 3),
     ("a worker that was killed", [], 137),
     ("a port that is taken", [], 2),
 ]
