@@ -26,6 +26,9 @@ Pairs = tuple[tuple[str, Text], ...]
 #: What a deployment's and a pool's name may be: they become file names, log prefixes and command-line words.
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
+#: How long anything may be waited for, in seconds: a third of a year. What is more, as infinity, is a mistake.
+SECONDS: Final = (0, 10_000_000)
+
 #: How a GPU is named: a number, a range of numbers, or the name of a device or of a part of one.
 _GPU: Final = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?|[A-Za-z][^,\s]*")
 
@@ -80,7 +83,7 @@ class Pool(_Table, Generic[A]):
     python: str | None = flag("the interpreter that has the engine", reads="nonempty")
     wrapper: tuple[str, ...] | None = flag("words in front of the command", reads="raw")
     command: tuple[str, ...] | None = flag("words instead of PYTHON -m MODULE", least=1, reads="raw")
-    startup_timeout: float = flag("seconds a worker may take to become ready", default=1800.0, bounds=(0, None))
+    startup_timeout: float = flag("seconds a worker may take to become ready", default=1800.0, bounds=SECONDS)
     engine_version: str | None = flag("the engine's version, or the file of one", reads="nonempty")
 
 
@@ -104,29 +107,29 @@ class Gateway(_Table):
     wrapper: tuple[str, ...] | None = flag("words in front of the command", reads="raw")
     command: tuple[str, ...] | None = flag("words instead of PYTHON -m smg launch", least=1, reads="raw")
     version: str | None = flag("the gateway's version, or the file of one", reads="nonempty")
-    startup_timeout: float = flag("seconds the gateway may take to answer", default=60.0, bounds=(0, None))
+    startup_timeout: float = flag("seconds the gateway may take to answer", default=60.0, bounds=SECONDS)
 
 
 @gathered(kw_only=True)
 class Launch(_Table):
     """How smgcfg itself behaves: the keys of `[launch]`."""
 
-    grace: float = flag("seconds between asking a process to stop and killing it", default=30.0, bounds=(0, None))
+    grace: float = flag("seconds between asking a process to stop and killing it", default=30.0, bounds=SECONDS)
     drain_timeout: float | None = flag(
         "seconds the gateway has to finish its requests when it is stopped; 30 unless it is told otherwise itself",
-        bounds=(0, None),
+        bounds=SECONDS,
     )
     restart: Literal["on-failure", "never"] = flag(
         "whether a process that fails once the launch was ready is started again", default="on-failure"
     )
     restart_budget: int = flag("how often one process is started again within the window", default=5, bounds=(0, None))
-    restart_window: float = flag("the window of the budget, in seconds", default=600.0, bounds=(0, None))
-    restart_backoff_max: float = flag("the longest wait before a restart, in seconds", default=60.0, bounds=(0, None))
+    restart_window: float = flag("the window of the budget, in seconds", default=600.0, bounds=SECONDS)
+    restart_backoff_max: float = flag("the longest wait before a restart, in seconds", default=60.0, bounds=SECONDS)
     stable_after: float = flag(
-        "seconds a process has to be ready for its next restart to come at once", default=300.0, bounds=(0, None)
+        "seconds a process has to be ready for its next restart to come at once", default=300.0, bounds=SECONDS
     )
     unhealthy_after: float = flag(
-        "seconds after which a process that does not respond is replaced; 0 never", default=120.0, bounds=(0, None)
+        "seconds after which a process that does not respond is replaced; 0 never", default=120.0, bounds=SECONDS
     )
     check_listeners: bool = flag(
         "whether a port must be listened on by the very process it is meant for, or what that started", default=True

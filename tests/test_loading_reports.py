@@ -225,3 +225,13 @@ def test_more_pools_than_anybody_has_are_refused_at_once() -> None:
     """A file of a thousand and one pools is one problem."""
     text = "".join(f"[pools.p{number}]\nbackend = 'tokenspeed'\nmodel = 'm'\n" for number in range(1001))
     assert [(f.code, f.key) for f in bad(text)] == [("SMG003", "pools")]
+
+
+@pytest.mark.parametrize("value", ["inf", "1e300", "nan", "-1"])
+@pytest.mark.parametrize(
+    "key", ["pools.chat.startup_timeout", "gateway.startup_timeout", "launch.grace", "launch.drain_timeout"]
+)
+def test_no_wait_is_endless(key: str, value: str) -> None:
+    """Seconds are a number that a clock can be set to."""
+    (finding,) = bad(f"{POOL}\n", sets=(f"{key}={value}",))
+    assert (finding.code, finding.key) == ("SMG006" if value == "nan" else "SMG005", key)
