@@ -130,14 +130,26 @@ class Answer(Value):
     problem: str = ""
 
 
-class Loads(Value):
-    """What the workers last reported of themselves, as the gateway knows it.
+class Load(Value):
+    """What a worker has to do, as the gateway knows it.
 
     Attributes:
-        reports: Per worker's URL a text that changes while the worker works, and stands still when it hangs.
+        url: The worker's URL.
+        report: What the worker last said of its load: a text that changes while it works, or empty if it says nothing.
+        busy: Whether it has requests to answer, or is spared them for not answering.
+        done: How many requests are over, answered or given up.
     """
 
-    reports: tuple[tuple[str, str], ...]
+    url: str
+    report: str
+    busy: bool
+    done: int
+
+
+class Loads(Value):
+    """What the workers have to do, as far as the gateway tells."""
+
+    loads: tuple[Load, ...]
 
 
 class Routed(Value):
@@ -218,7 +230,7 @@ class Prober(Protocol):
         """Ask whether a URL answers 200, unless that question is open."""
 
     def ask_loads(self) -> None:
-        """Ask the gateway what the workers reported of themselves, unless that question is open."""
+        """Ask the gateway what the workers have to do, unless that question is open."""
 
     def probe(self, number: int) -> None:
         """Have the gateway ask some worker for one token: `Routed` follows once it has chosen one, then `Probed`.

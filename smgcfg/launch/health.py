@@ -2,12 +2,12 @@
 
 That a worker fell out of the gateway's view, or that the gateway does not answer, is simply seen. But the gateway takes
 a zmq engine that hangs for ready, whatever happens (smg 1.13.0). So every worker is asked for one token from time to
-time, through the gateway, unless what it reports of its load shows that it works. The gateway chooses whom a probe goes
-to and says so at once (`x-smg-routed-worker-id` of a stream), long before the worker answers; probes of random text
-reach all workers after a few tries, whatever the policy.
+time, through the gateway. The gateway chooses whom a probe goes to and says so at once (`x-smg-routed-worker-id` of a
+stream), long before the worker answers; probes of random text reach all workers after a few tries, whatever the policy.
 
-A worker is suspected from the first probe on that it was given and has not answered. Any sign of life clears it: a
-token, or a report that changed, as that of an engine so busy that the probe still waits in its queue.
+A worker is suspected from the first probe on that it was given and has not answered, until a token comes. One that has
+requests to answer may not be given probes: it is suspected as long as none of these is over. A worker that reports
+another load than before works in any case, if only for others than us.
 """
 
 import math
@@ -17,7 +17,7 @@ from typing import Final
 
 from smgcfg.launch import events
 from smgcfg.launch.child import Child
-from smgcfg.launch.effects import Loads, Probed, Prober, Routed
+from smgcfg.launch.effects import Load, Loads, Probed, Prober, Routed
 from smgcfg.launch.events import Event
 from smgcfg.process import Plan
 
@@ -69,7 +69,8 @@ class Health:
         self._numbers = count(1)
         self._open: dict[int, Probe] = {}
         self._suspected: dict[str, float] = {}
-        self._reports: dict[str, str] = {}
+        self._busy: dict[str, float] = {}
+        self._loads: dict[str, Load] = {}
         self._reached: set[str] = set()
         self._tries = 0
         self._round_at = math.inf
@@ -91,7 +92,7 @@ class Health:
         if not self._after:
             return math.inf
         moments = [child.unwell_at for child in self._children.values() if child.unwell_at is not None]
-        moments += self._suspected.values()
+        moments += [*self._suspected.values(), *self._busy.values()]
         ends = [moment + wait for moment in moments for wait in (self._after, self._told_after)]
         # What is due and could not be done waits for something else to happen.
         return min([self._round_at, *(end for end in ends if end > now)])
@@ -116,10 +117,15 @@ class Health:
         # A gateway that does not respond can not vouch for anybody.
         if self._gateway.state != "ready" or self._gateway.unwell_at is not None:
             return [item for item in found if item[0] is self._gateway]
-        for name, since in self._suspected.items():
-            if now - since >= self._after and self._children[name].state == "ready":
-                found.append((self._children[name], "no token, though it was asked for one", now - since))
-        return found
+        return found + [
+            (self._children[name], seen, now - since)
+            for name, (since, seen) in self._held_against().items()
+            if now - since >= self._after and self._children[name].state == "ready"
+        ]
+
+    def _held_against(self) -> dict[str, tuple[float, str]]:
+        busy = {name: (since, "none of its requests gets on") for name, since in self._busy.items()}
+        return busy | {name: (since, "no token, though asked for one") for name, since in self._suspected.items()}
 
     def unwell(self, child: Child, now: float) -> None:
         """Note that a process that was ready does not seem to be."""
@@ -136,7 +142,8 @@ class Health:
     def forget(self, child: Child) -> None:
         """Forget what was held against a process: it is no longer there."""
         name = child.spec.name
-        self._suspected.pop(name, None)
+        self._clear(name)
+        self._loads.pop(name, None)
         self._told.discard(name)
         child.unwell_at = None
         # All probes with the gateway, which took them.
@@ -146,10 +153,9 @@ class Health:
         """Take an answer."""
         match answer:
             case Loads():
-                for url, report in answer.reports:
-                    if self._reports.get(url, report) != report:
-                        self._take_sign_of_life(self._names.get(url))
-                    self._reports[url] = report
+                for load in answer.loads:
+                    if load.url in self._names:
+                        self._weigh(self._names[load.url], load, now)
                 self._send(now)
             case Routed() if answer.number in self._open:
                 probe = self._open[answer.number]
@@ -164,7 +170,7 @@ class Health:
 
     def _take_end(self, probe: Probe, answer: Probed) -> None:
         if answer.outcome == "answered":
-            self._take_sign_of_life(probe.name)
+            self._clear(probe.name)
             # An engine that answers and has forgotten an earlier probe is no less alive for it.
             self._give_up(
                 [n for n, other in self._open.items() if other.name == probe.name and other.sent < probe.sent]
@@ -177,15 +183,30 @@ class Health:
         elif probe.name is None:
             self._tries = 0  # there is nobody to learn anything about
 
-    def _take_sign_of_life(self, name: str | None) -> None:
+    def _weigh(self, name: str, load: Load, now: float) -> None:
+        """Take in what a worker has to do, and whether it gets on with it."""
+        before = self._loads.get(name, load)
+        self._loads[name] = load
+        if load.report != before.report:
+            self._clear(name)
+        if not load.busy or load.done != before.done:
+            self._busy.pop(name, None)
+        if load.busy:
+            self._busy.setdefault(name, now)
+
+    def _clear(self, name: str | None) -> None:
+        """Take a sign of life."""
         if name is not None:
             self._reached.add(name)
             self._suspected.pop(name, None)
+            self._busy.pop(name, None)
 
     def _begin_round(self, now: float) -> None:
         self._give_up([number for number, probe in self._open.items() if now - probe.sent >= self._after])
         self._reached = set()
-        self._tries = 3 * len(self._workers) + 3
+        # A worker that has not answered the last one may have lost it: worth a try or two, and not as many as the rest.
+        asked = {probe.name for probe in self._open.values()}
+        self._tries = 2 * len(_names(self._workers) - asked) + 2
         if self._gateway.state == "ready":
             self._prober.ask_loads()
 

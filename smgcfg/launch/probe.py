@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from smgcfg.launch.effects import Answer, GatewayView, Loads, Probed, ProberAnswer, Routed, WorkerView
+from smgcfg.launch.effects import Answer, GatewayView, Load, Loads, Probed, ProberAnswer, Routed, WorkerView
 from smgcfg.launch.exchange import TIMEOUT, Exchange, Reply, json_of
 from smgcfg.process import Plan
 from smgcfg.value import Value
@@ -16,9 +16,11 @@ from smgcfg.value import Value
 #: asked for when the number of healthy workers has changed, and otherwise no more often than this, in seconds.
 LIST_EVERY: Final = 10.0
 
-#: What the gateway shows of the workers' own reports (smg 1.13.0), as one line of its metrics for each.
-_REPORT: Final = re.compile(
-    rb'^smg_engine_(?:token_usage|running_requests|waiting_requests|gen_throughput)\{[^}\n]*worker="([^"\n]*)"[^\n]*',
+#: What the gateway's metrics say of each worker (smg 1.13.0): reports of the workers' own, counts of the gateway's, and
+#: whether it spares one requests because it does not get on with those that it has.
+_METRIC: Final = re.compile(
+    rb"^smg_(engine_(?:token_usage|running_requests|waiting_requests|gen_throughput)|worker_(?:requests_total"
+    rb'|requests_active|stalled))\{[^}\n]*worker="([^"\n]*)"[^}\n]*\} (\S+)$',
     re.MULTILINE,
 )
 
@@ -90,7 +92,7 @@ class HttpProber:
         self._get(url, {}, lambda reply: self._answers.append(Answer(url, not reply.trouble, reply.trouble)))
 
     def ask_loads(self) -> None:
-        """Ask the gateway what the workers reported; a gateway without metrics reports nothing."""
+        """Ask the gateway what the workers have to do; a gateway without metrics tells nothing."""
         if self._place.metrics_url:
             self._get(self._place.metrics_url, {}, lambda reply: self._answers.append(_loads(reply)))
         else:
@@ -102,7 +104,7 @@ class HttpProber:
         import secrets
 
         body = {"model": self._place.model, "prompt": secrets.token_hex(8), "max_tokens": 1, "stream": True}
-        probe = _Probe(number, self._answers.append)
+        probe = _Probe(number, lambda answer: self._answers.append(answer))
 
         def heard(data: bytes) -> None:
             if probe.hear(data):
@@ -229,12 +231,19 @@ class _Probe:
 
 
 def _loads(reply: Reply) -> Loads:
-    reports: dict[str, str] = {}
-    if not reply.trouble:
-        for line in _REPORT.finditer(reply.body):
-            url = line[1].decode("utf-8", "replace")
-            reports[url] = reports.get(url, "") + line[0].rpartition(b"}")[2].decode("ascii", "replace")
-    return Loads(tuple(reports.items()))
+    found: dict[str, dict[str, list[str]]] = {}
+    for metric in _METRIC.finditer(reply.body) if not reply.trouble else ():
+        kind, url, value = (part.decode("utf-8", "replace") for part in metric.groups())
+        found.setdefault(url, {}).setdefault(kind, []).append(value)
+    return Loads(tuple(_load(url, metrics) for url, metrics in found.items()))
+
+
+def _load(url: str, metrics: dict[str, list[str]]) -> Load:
+    total, active, stalled = (
+        sum(map(float, metrics.get(f"worker_{name}", ()))) for name in ("requests_total", "requests_active", "stalled")
+    )
+    report = " ".join(value for kind in sorted(metrics) if kind.startswith("engine_") for value in metrics[kind])
+    return Load(url, report, active > 0 or stalled > 0, round(total - active))
 
 
 def _reached(host: str) -> str:

@@ -156,12 +156,17 @@ class FakeSockets:
 
 
 class FakeProber:
-    """A prober that asks the pretended gateway, which gives probes to its workers in turn."""
+    """A prober that asks the pretended gateway, which gives probes to its workers in turn.
+
+    Attributes:
+        avoided: The URLs of workers that no probes are given to.
+    """
 
     def __init__(self, machine: "FakeMachine") -> None:
         self._machine = machine
         self._asked: list[str | None] = []
         self._answers: list[ProberAnswer] = []
+        self.avoided: set[str] = set()
         self._turn = 0
         self._given: dict[int, str] = {}
 
@@ -181,12 +186,12 @@ class FakeProber:
             self._asked.append(url)
 
     def ask_loads(self) -> None:
-        """Ask for reports: here there are none."""
+        """Ask for loads: here nothing is told of them."""
         self._answers.append(Loads(()))
 
     def probe(self, number: int) -> None:
         """Have the next worker answer, if it can."""
-        urls = [view.url for view in self._machine.view().workers if view.healthy]
+        urls = [view.url for view in self._machine.view().workers if view.healthy and view.url not in self.avoided]
         if self._machine.gateway is None:
             self._answers.append(Probed(number, "lost", "connection refused"))
         elif not urls:

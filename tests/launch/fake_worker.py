@@ -3,8 +3,8 @@
     fake_worker.py [--say TEXT] [--exit N] [--after S] [--ignore-term] [--chatty] [--child] [--grandchild]
                    [--http PORT] [--answer-after S] [--slow S] [--once FILE]
 
-Without `--exit` it runs until it is stopped. With `--once` it exits with 7 at once if the file is there, and leaves it.
-`--child` starts a child, `--grandchild` one in a session of its own, both of which ignore SIGTERM when it does.
+Without `--exit` it runs until it is stopped. With `--once` it exits with 7 at once if the file is there, and makes it
+if not. `--child` starts a child, `--grandchild` one in a session of its own, both of which ignore SIGTERM when it does.
 `--http` answers like an inference server, `--slow` takes S seconds for a chat request. It says `TERM at T` when SIGTERM
 arrives.
 """

@@ -1,8 +1,5 @@
 """Plans of small launches, the real programs in them, and what is left behind."""
 
-import contextlib
-import random
-import socket
 import sys
 import sysconfig
 import time
@@ -10,6 +7,8 @@ import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from e2e.ports import Ports, free_port
 
 from smgcfg.launch.spawn import marked
 from smgcfg.process import LaunchSettings, Plan, Port, ProcessSpec, Readiness, Secret
@@ -23,15 +22,6 @@ MARK = "SMGCFG_TEST_MARK"
 API_KEY = "key-of-the-test"
 
 
-def free_port() -> int:
-    """Return a port of the loopback that nobody has, outside the ranges of connections and of zmq handshakes."""
-    while True:
-        port = random.SystemRandom().randrange(10_000, 19_000)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-
-
 def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
     """Wait until a condition holds, and return its value; the last one when it never did."""
     deadline = time.monotonic() + seconds
@@ -41,11 +31,27 @@ def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
 
 
 class Marked:
-    """Everything one test starts."""
+    """Everything one test starts.
+
+    Attributes:
+        token: What marks it.
+        env: The environment entry that does.
+    """
 
     def __init__(self) -> None:
         self.token = uuid.uuid4().hex
         self.env = ((MARK, self.token),)
+        self._ports: list[Ports] = []
+
+    def ports(self) -> Ports:
+        """Return the ports of a deployment, which nobody else gets until `close`."""
+        self._ports.append(Ports())
+        return self._ports[-1]
+
+    def close(self) -> None:
+        """Let go of the ports."""
+        for ports in self._ports:
+            ports.close()
 
     def left(self) -> list[int]:
         """Return the processes that are there."""

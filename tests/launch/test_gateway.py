@@ -1,35 +1,18 @@
 """The launcher with the real gateway: what ready means, and that stopping loses no request."""
 
-import io
-import json
-import os
 import signal
-import sys
-import tempfile
 import threading
 import time
-import urllib.request
-from collections.abc import Iterator
+from http.client import HTTPException
 from pathlib import Path
 
 import pytest
 from launch.launcher import launcher_of
-from launch.plans import API_KEY, MARK, Marked, free_port, real_launch, until
+from launch.plans import API_KEY, Marked, real_launch
+from launch.real import chat, standin_plan
 
-from smgcfg import load, plan
-from smgcfg.environment import Environment
 from smgcfg.launch import Launch
-from smgcfg.process import Plan
-from smgcfg.standin.deploy import model_dir, with_standins, write_model
-
-
-def chat(url: str, key: str = API_KEY) -> str:
-    """Ask the gateway for a chat completion, and return the answer's text."""
-    body = json.dumps({"model": "fake", "messages": [{"role": "user", "content": "hello"}]}).encode()
-    headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
-    request = urllib.request.Request(f"{url}/v1/chat/completions", body, headers)
-    with urllib.request.urlopen(request, timeout=20) as answer:
-        return str(json.load(answer)["choices"][0]["message"]["content"])
+from smgcfg.launch.revival import DRAIN_SLACK
 
 
 def test_ready_means_that_every_worker_answers(tmp_path: Path, marked: Marked) -> None:
@@ -74,6 +57,30 @@ def test_idle_stop_takes_what_the_gateway_takes(tmp_path: Path, marked: Marked) 
         assert 4.5 < time.monotonic() - sent < 7.0
 
 
+def test_drain_is_bounded(tmp_path: Path, marked: Marked) -> None:
+    """A request that takes longer than drain_timeout does not hold up a stop, though the gateway would wait for it."""
+    trial = real_launch(tmp_path / "run", marked, ["--slow", "30"], drain_timeout=0.5)
+    failures: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            chat(trial.url)
+        except (OSError, HTTPException) as failure:
+            failures.append(failure)
+
+    with launcher_of(trial, marked, tmp_path) as launcher:
+        launcher.says("^READY")
+        asking = threading.Thread(target=ask)
+        asking.start()
+        time.sleep(0.3)
+        sent = launcher.signal(signal.SIGTERM)
+        assert launcher.ends() == 143
+        assert 0.5 < time.monotonic() - sent < 0.5 + DRAIN_SLACK + 1.5
+        asking.join()
+        launcher.says(r"^gateway  still there after 2\.5 s, killed$")
+    assert len(failures) == 1
+
+
 def test_gateway_that_refuses_the_key(tmp_path: Path, marked: Marked) -> None:
     """A plan without the gateway's key fails at once and says why, instead of waiting for the startup time."""
     trial = real_launch(tmp_path / "run", marked, []).evolve(api_key="another")
@@ -94,46 +101,6 @@ def test_worker_that_dies_before_the_gateway_answers(tmp_path: Path, marked: Mar
 #: In-flight requests have one second to end, so that an idle stop takes half of one (smg 1.13.0).
 FAST_STOP = ("--shutdown-grace-period-secs", "1")
 
-DEPLOYMENT = """
-[pools.chat]
-backend = "tokenspeed"
-model = "demo"
-served_model_name = "fake"
-{pool}
-[pools.chat.engine]
-{engine}
-[pools.chat.env]
-{mark} = "{token}"
-[gateway]
-port = {port}
-prometheus_port = {metrics}
-shutdown_grace_period_secs = 1
-log_level = "warn"
-api_key = "{key}"
-[gateway.env]
-{mark} = "{token}"
-"""
-
-
-@pytest.fixture
-def short_dir() -> Iterator[Path]:
-    """A directory with a short name, as sockets need."""
-    with tempfile.TemporaryDirectory(prefix="t-") as path:
-        yield Path(path)
-
-
-def standin_plan(directory: Path, marked: Marked, pool: str = "", engine: str = "") -> Plan:
-    """Return the plan of a deployment file, with stand-ins in place of its engines."""
-    ports = {"port": free_port(), "metrics": free_port()}
-    pool = f"{pool}\nport = {free_port()}"
-    text = DEPLOYMENT.format(pool=pool, engine=engine, mark=MARK, token=marked.token, key=API_KEY, **ports)
-    (directory / "trial.toml").write_text(text)
-    environment = Environment(uid=os.getuid(), python=sys.executable, xdg_runtime_dir=str(directory))
-    write_model(model_dir(environment), lambda _: [])
-    planned = plan(with_standins(load(directory / "trial.toml"), environment), environment)
-    assert planned.plan is not None, planned.findings
-    return planned.plan
-
 
 @pytest.mark.parametrize(
     ("pool", "engine", "names"),
@@ -153,18 +120,4 @@ def test_engines_over_zmq(short_dir: Path, marked: Marked, pool: str, engine: st
     assert launch.exit_code == 0
     # The gateway gives itself another title, and with it wipes its mark: it is looked for by its number.
     assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
-    assert not Path(trial.run_dir).exists()
-
-
-def test_engine_that_is_killed_over_zmq(short_dir: Path, marked: Marked) -> None:
-    """The gateway never notices a killed engine over zmq; the launcher does, within a second, and says so."""
-    trial = standin_plan(short_dir, marked, "replicas = 2")
-    trial = trial.evolve(settings=trial.settings.evolve(restart="never"))
-    out = io.StringIO()
-    with Launch(trial, out=out) as launch:
-        launch.wait_ready()
-        os.kill(launch.pid("chat-1"), signal.SIGKILL)
-        assert until(lambda: "DIED" in out.getvalue(), 1.0)
-        assert launch.wait() == 137
-    assert "chat-1   DIED pid" in out.getvalue()
     assert not Path(trial.run_dir).exists()

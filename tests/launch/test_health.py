@@ -1,10 +1,13 @@
 """Who runs but does not respond, on a machine that only pretends."""
 
+from collections import Counter
+from collections.abc import Iterator
+
 import pytest
 from launch.trials import Trial, small_plan
 
 from smgcfg.launch import events
-from smgcfg.launch.effects import Loads, Probed
+from smgcfg.launch.effects import Load, Loads, Probed
 from smgcfg.testing.machine import FakeMachine
 
 AFTER = 8.0
@@ -26,7 +29,7 @@ def test_engine_that_hangs_is_replaced_though_the_gateway_takes_it_for_ready() -
     assert trial.of(events.Hung) == []
     trial.run(AFTER / 4 + 0.2)
     (hung,) = trial.of(events.Hung)
-    assert hung == events.Hung("chat-1", pid, "no token, though it was asked for one", pytest.approx(AFTER), 1, 0.0)
+    assert hung == events.Hung("chat-1", pid, "no token, though asked for one", pytest.approx(AFTER), 1, 0.0)
     assert trial.did("kill") == ["chat-1"]
     assert [type(e).__name__ for e in trial.told[-2:]] == ["Hung", "Stopped"]
     assert trial.machine.messenger.told == ["chat-1"]
@@ -119,29 +122,71 @@ def test_hung_worker_ends_the_launch_where_nothing_is_restarted() -> None:
 
 
 class Reporting(FakeMachine):
-    """A machine whose workers report their load."""
+    """A machine whose gateway tells what its workers have to do.
+
+    Attributes:
+        working: The workers whose own reports change.
+        loaded: The workers that have requests to answer.
+        done: How many of these are over, by worker.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.working: set[str] = set()
-        reports, prober = self._reports, self.prober
-        prober.ask_loads = lambda: prober._answers.append(Loads(reports()))  # type: ignore[method-assign]
+        self.loaded: set[str] = set()
+        self.done: Counter[str] = Counter()
+        prober = self.prober
+        prober.ask_loads = lambda: prober._answers.append(Loads(tuple(self._loads())))  # type: ignore[method-assign]
 
-    def _reports(self) -> tuple[tuple[str, str], ...]:
-        urls = {p.spec.name: p.spec.ready.url for p in self.processes.values() if p.spec.role == "worker"}
-        return tuple((url, str(self.time) if name in self.working else "0") for name, url in urls.items())
+    def _loads(self) -> Iterator[Load]:
+        for name, process in self.processes.items():
+            if process.spec.role == "worker":
+                report = str(self.time) if name in self.working else "0"
+                yield Load(process.spec.ready.url, report, name in self.loaded, self.done[name])
+
+
+def reporting(**launch: object) -> tuple[Trial, Reporting]:
+    """Return a trial whose launch is up, on a machine whose gateway tells what workers have to do."""
+    machine = Reporting()
+    trial = Trial(small_plan(2, zmq=2, **{"unhealthy_after": AFTER, **launch}), machine=machine)
+    trial.bring_up()
+    return trial, machine
 
 
 def test_busy_engine_is_not_a_hung_one() -> None:
-    """An engine whose queue is so long that probes wait for ever shows by its load that it works."""
-    trial = Trial(small_plan(2, zmq=2, unhealthy_after=AFTER), machine=Reporting())
-    trial.bring_up()
-    trial.machine.processes["chat-1"].hung = True
-    trial.machine.working.add("chat-1")
+    """An engine whose queue is so long that probes wait for ever shows by its own report that it works."""
+    trial, machine = reporting()
+    machine.processes["chat-1"].hung = True
+    machine.working.add("chat-1")
+    machine.loaded.add("chat-1")
     trial.run(10 * AFTER)
     assert trial.of(events.Hung) == []
-    trial.machine.working.clear()
+    machine.working.clear()
     trial.run(2 * AFTER)
+    assert [event.name for event in trial.of(events.Hung)] == ["chat-1"]
+
+
+def test_engine_that_probes_do_not_reach() -> None:
+    """A worker that is spared all new requests, probes too, hangs if those that it has do not come to an end."""
+    trial, machine = reporting()
+    machine.loaded.add("chat-1")
+    machine.prober.avoided.add(machine.processes["chat-1"].spec.ready.url)
+    for _ in range(20):
+        machine.done["chat-1"] += 1
+        trial.run(AFTER / 2)
+    assert trial.of(events.Hung) == []
+    trial.run(2 * AFTER)
+    assert [(e.name, e.seen) for e in trial.of(events.Hung)] == [("chat-1", "none of its requests gets on")]
+
+
+def test_requests_that_are_given_up_are_no_sign_of_life() -> None:
+    """That clients of a hung engine lose patience does not help it when probes are not answered either."""
+    trial, machine = reporting()
+    machine.loaded.add("chat-1")
+    machine.processes["chat-1"].hung = True
+    for _ in range(12):
+        machine.done["chat-1"] += 1
+        trial.run(AFTER / 8)
     assert [event.name for event in trial.of(events.Hung)] == ["chat-1"]
 
 

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from launch.plans import free_port, plan_of, process
+from e2e.ports import free_port
+from launch.plans import plan_of, process
 
 from smgcfg.launch.host import SOCKET_PATH_LIMIT, host_findings
 from smgcfg.launch.run_dir import RunDir
@@ -26,7 +27,10 @@ def messages(plan: Plan) -> list[str]:
 
 def test_nothing_is_found_where_nothing_is_wrong(tmp_path: Path) -> None:
     """Free ports, programs that are there and a directory that can be made are no findings, and nothing is made."""
-    ports = [Port(free_port(), host, "gateway") for host in ("127.0.0.1", "0.0.0.0", "::1")]
+    ports = [Port(free_port(), host, "gateway") for host in ("127.0.0.1", "::1")]
+    # What holds a port for a test is in the way of a listener on all addresses.
+    with socket.create_server(("0.0.0.0", 0)) as server:
+        ports.append(Port(server.getsockname()[1], "0.0.0.0", "gateway"))
     assert messages(plan_with(tmp_path / "a" / "b", *ports)) == []
     assert list(tmp_path.iterdir()) == []
 

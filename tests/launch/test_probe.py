@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launch.plans import free_port
+from e2e.ports import free_port
 
 from smgcfg.launch.effects import Answer, GatewayView, WorkerView
 from smgcfg.launch.exchange import TIMEOUT, socket_not_on

@@ -82,9 +82,9 @@ def test_durations(seconds: float, text: str) -> None:
             ["chat-0   NOT ITSELF pid 4712: the worker port 31000 is listened on by pid 7 (nc)"],
         ),
         (
-            events.Hung("chat-1", 4713, "no token, though it was asked for one", 120.0, 1, 0.0),
+            events.Hung("chat-1", 4713, "no token, though asked for one", 120.0, 1, 0.0),
             [
-                "chat-1   HANGS pid 4713 for 2m: no token, though it was asked for one; killed (GPU 2,3)."
+                "chat-1   HANGS pid 4713 for 2m: no token, though asked for one; killed (GPU 2,3)."
                 " Restart 1 of 5 in 10 min, now"
             ],
         ),
