@@ -53,9 +53,10 @@ def test_nothing_stays_open(tmp_path: Path, marked: Marked) -> None:
         gc.collect()
         return len(os.listdir("/proc/self/fd")), threading.active_count()
 
+    plan = fake_launch(tmp_path / "run", marked, [])
     before = held()
     for _ in range(3):
-        with Launch(fake_launch(tmp_path / "run", marked, [])) as launch:
+        with Launch(plan) as launch:
             launch.wait_ready()
     assert held() == before
 
