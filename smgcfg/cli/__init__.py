@@ -109,7 +109,7 @@ def _run(command: str, words: list[str], *, alone: bool) -> int:
     except ConfigError as bad:
         from smgcfg.cli.report import report
 
-        report(bad.findings, sys.stderr)
+        report(command, bad.findings, sys.stderr)
         return bad.exit_code
     except SmgcfgError as failed:
         print(f"smgcfg: {failed}", file=sys.stderr)

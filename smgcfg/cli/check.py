@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from smgcfg.cli.parser import Parser
-from smgcfg.cli.report import count, lines, show
+from smgcfg.cli.report import report_lines, show
 from smgcfg.cli.sources import Reviewed, add_source_options, review, take_apart
 from smgcfg.errors import CODES, ConfigError, Finding, error, errors_in
 from smgcfg.origin import FromArgv, FromFile
@@ -121,7 +121,7 @@ def _sorted(findings: list[Finding]) -> list[Finding]:
 
 def _text(findings: list[Finding], options: Any, files: list[str]) -> str:
     if not options.json and not options.sarif:
-        return "\n".join([*lines(findings), f"{count(findings)}; nothing was started"])
+        return "\n".join(report_lines("check", findings))
     import json
 
     if options.sarif:

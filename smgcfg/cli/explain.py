@@ -51,7 +51,7 @@ def run(argv: Sequence[str]) -> int:
     show(_document(found) if options.json else "\n".join(_list(found) if listed else _one(found[0])), sys.stdout)
     findings = errors_in(reviewed.findings)
     if findings:
-        report(findings, sys.stderr)
+        report("explain", findings, sys.stderr)
     return 2 if findings else 0
 
 

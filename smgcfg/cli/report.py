@@ -1,7 +1,7 @@
 """Findings as an operator sees them: one line each, a hint below, and a count at the end."""
 
 from collections.abc import Iterable, Sequence
-from typing import TextIO
+from typing import Final, TextIO
 
 from smgcfg.errors import Finding, errors_in
 
@@ -44,9 +44,24 @@ def count(findings: Sequence[Finding]) -> str:
     return f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}"
 
 
-def report(findings: Sequence[Finding], out: TextIO) -> None:
-    """Print a report that ends a command: nothing was started."""
-    show("\n".join([*lines(findings), f"{count(findings)}; nothing was started"]), out)
+#: The commands about a start, of which it has to be said that there was none.
+_STARTERS: Final = ("plan", "check", "serve")
+
+
+def report_lines(command: str, findings: Sequence[Finding]) -> list[str]:
+    """Return the lines of a report that ends a command.
+
+    Args:
+        command: The command.
+        findings: What it found.
+    """
+    end = "; nothing was started" if command in _STARTERS else ""
+    return [*lines(findings), f"{count(findings)}{end}"]
+
+
+def report(command: str, findings: Sequence[Finding], out: TextIO) -> None:
+    """Print `report_lines`."""
+    show("\n".join(report_lines(command, findings)), out)
 
 
 def show(text: str, out: TextIO) -> None:
