@@ -22,7 +22,8 @@ Plays a headless TokenSpeed 0.1.1 engine on the CPU behind an smg gateway, or wr
 tokenizer and chat template that the gateway needs for it.
 
 environment:
-  SMGCFG_STANDIN_UNSUPPORTED=abort|ignore  constrained requests without a grammar backend
+  SMGCFG_STANDIN_UNSUPPORTED=abort|ignore  constrained requests without a grammar backend, and logprobs without
+                                           --enable-output-logprobs
   SMGCFG_STANDIN_LOAD_SECONDS=SECONDS      play a model that loads before dialling
   SMGCFG_STANDIN_STEP_SECONDS=SECONDS      least time between two tokens of a request
 """

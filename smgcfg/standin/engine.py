@@ -173,7 +173,7 @@ class Rank:
             stop_ids=frozenset() if params.ignore_eos else frozenset(params.stop_token_ids or ()),
             interval=params.stream_interval or self._settings.stream_interval,
             streams=request.stream,
-            logprobs=request.return_logprob,
+            logprobs=request.return_logprob and self._settings.output_logprobs,
         )
 
     def _check(self, request: GenerateRequest) -> None:
@@ -181,7 +181,7 @@ class Rank:
             raise Refusal("the request has no token ids")
         if request.sampling_params.n != 1:
             raise Refusal(f"n={request.sampling_params.n} is the gateway's to fan out")
-        if request.return_logprob and not self._settings.output_logprobs:
+        if request.return_logprob and not self._settings.output_logprobs and not self._settings.play.ignore_unsupported:
             raise Refusal("logprobs were asked of an engine started without --enable-output-logprobs")
         if request.return_logprob and (request.top_logprobs_num or request.token_ids_logprob):
             raise Refusal("only the logprob of the chosen token is on the wire")
@@ -196,7 +196,7 @@ class Rank:
             raise Refusal(f"one constraint at a time, got {', '.join(each.kind for each in constraints)}")
         if constraints and self._grammars is not None:
             return ConstrainedWriter(rng, self._grammars.start(constraints[0]))
-        if constraints and not self._settings.play.ignore_constraints:
+        if constraints and not self._settings.play.ignore_unsupported:
             raise Refusal(f"{constraints[0].kind} was asked of an engine without a grammar backend")
         return FreeWriter(
             rng, least=params.min_new_tokens, endless=params.ignore_eos, avoid=params.stop_token_ids or ()

@@ -28,13 +28,14 @@ class Play:
     """How the stand-in plays its part: the settings a real engine has no flags for.
 
     Attributes:
-        ignore_constraints: Without a grammar backend, answer constrained requests as if they were free. TokenSpeed
-            0.1.1 aborts them; ignoring them is the failure that a deployment has to be protected from.
+        ignore_unsupported: Without a grammar backend, answer constrained requests as if they were free, and without
+            output logprobs those that ask for logprobs without any. TokenSpeed 0.1.1 aborts both; ignoring them is the
+            failure that a deployment has to be protected from.
         load_seconds: How long to play a model that loads, before dialling.
         step_seconds: Least time between two steps of generation; every running request gains a token per step.
     """
 
-    ignore_constraints: bool = False
+    ignore_unsupported: bool = False
     load_seconds: float = 0.0
     step_seconds: float = 0.0
 
@@ -49,7 +50,7 @@ class Play:
         if unsupported not in ("abort", "ignore"):
             raise SettingsError(f"{UNSUPPORTED}: expected 'abort' or 'ignore', got {unsupported!r}")
         return cls(
-            ignore_constraints=unsupported == "ignore",
+            ignore_unsupported=unsupported == "ignore",
             load_seconds=_seconds(environ, LOAD_SECONDS),
             step_seconds=_seconds(environ, STEP_SECONDS),
         )

@@ -91,7 +91,7 @@ def test_the_environment_is_read() -> None:
         "SMGCFG_STANDIN_LOAD_SECONDS": "1.5",
         "SMGCFG_STANDIN_STEP_SECONDS": "0.01",
     }
-    assert read_settings(SERVE, environ).play == Play(ignore_constraints=True, load_seconds=1.5, step_seconds=0.01)
+    assert read_settings(SERVE, environ).play == Play(ignore_unsupported=True, load_seconds=1.5, step_seconds=0.01)
 
 
 def test_the_context_length(tmp_path: Path) -> None:

@@ -227,11 +227,24 @@ def test_constraints_without_a_backend(constraint: str) -> None:
     bench.add(**{constraint: "x"})
     assert bench.run().ending() == "abort"
     assert bench.tokens() == []
-    ignoring = Bench(enforce=False, play=Play(ignore_constraints=True))
+    ignoring = Bench(enforce=False, play=Play(ignore_unsupported=True))
     ignoring.add(**{constraint: "x"})
     free = Bench()
     free.add()
     assert ignoring.run().tokens() == free.run().tokens()
+
+
+def test_logprobs_without_the_flag() -> None:
+    """A request that asks an engine without logprobs for them is aborted, or answered without when told to ignore it."""
+    bench = Bench()
+    bench.add(return_logprob=True)
+    assert bench.run().ending() == "abort"
+    ignoring = Bench(play=Play(ignore_unsupported=True))
+    ignoring.add(return_logprob=True)
+    free = Bench()
+    free.add()
+    assert ignoring.run().tokens() == free.run().tokens()
+    assert [row["output_token_logprobs_val"] for row in ignoring.rows()] == [[]] * len(ignoring.rows())
 
 
 def test_a_constraint_is_enforced() -> None:

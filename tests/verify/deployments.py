@@ -17,6 +17,7 @@ MODEL: Final = "public"
 
 IGNORE: Final = """
 engine.grammar_backend = "none"
+engine.enable_output_logprobs = false
 env.SMGCFG_STANDIN_UNSUPPORTED = "ignore"
 """
 ABORT: Final = """

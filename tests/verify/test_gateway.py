@@ -31,7 +31,7 @@ def enforcing() -> Iterator[Deployed]:
 
 @pytest.fixture(scope="module")
 def ignoring() -> Iterator[Deployed]:
-    """One worker that takes no notice of constraints."""
+    """One worker that takes no notice of what it does not support: constraints and logprobs."""
     with deployed(f"[pools.demo]\n{IGNORE}") as up:
         yield up
 
@@ -94,21 +94,22 @@ def test_wrong_key(enforcing: Deployed, key: str | None, monkeypatch: pytest.Mon
 
 
 def test_constraints_are_ignored(ignoring: Deployed) -> None:
-    """An engine that ignores constraints is found out for each of the six kinds; its logprobs are there."""
+    """An engine that ignores what it does not support is found out for all seven kinds."""
     said = smgcfg("verify", ignoring.url, "--json")
     assert said.code == 1
     assert asked(said.document) == EVERYTHING
     (found,) = verdicts(said.document).values()
     assert {kind: found[kind] for kind in CONSTRAINTS} == {kind: {"ignored"} for kind in CONSTRAINTS}
-    assert "enforced" in found["logprobs"]
+    assert found["logprobs"] == {"ignored", "not_supported"}
 
 
 def test_no_false_pass_through_the_gateway(ignoring: Deployed) -> None:
     """Five runs with other nonces each, more than 300 answers, find nothing enforced that is not."""
     found = [seen for seed in range(5) for seen in verify(Target(url=ignoring.url), seed=seed).observations]
-    about = [seen for seen in found if seen.check.kind != "logprobs"]
+    about = [seen for seen in found if seen.verdict != "not_supported"]
     assert len(about) > 300
     assert {seen.verdict for seen in about} == {"ignored"}
+    assert {seen.check.kind for seen in about} == set(KINDS)
 
 
 def test_everything_is_aborted(aborting: Deployed) -> None:
@@ -139,15 +140,13 @@ def test_bad_worker_is_named(mixed: Deployed) -> None:
     assert said.code == 1
     found = verdicts(said.document)
     assert list(found) == ["demo-0", "demo-1", "lax-0"]
-    for kind in CONSTRAINTS:
-        assert (found["demo-0"][kind], found["demo-1"][kind], found["lax-0"][kind]) == (
-            {"enforced"},
-            {"enforced"},
-            {"ignored"},
-        )
+    for kind in KINDS:
+        verdicts_of = [found[worker][kind] - {"not_supported"} for worker in found]
+        assert verdicts_of == [{"enforced"}, {"enforced"}, {"ignored"}]
     line = mixed.place.home.joinpath("overlay.toml").read_text().splitlines().index('engine.grammar_backend = "none"')
     assert said.document["causes"] == [
         f"lax-0 is set to run --grammar-backend none ({mixed.files[1]}:{line + 1})",
+        f"lax-0 is set to run without --enable-output-logprobs ({mixed.files[1]}:{line + 2})",
     ]
 
 
