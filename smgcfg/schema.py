@@ -230,6 +230,42 @@ class Schema:
             here = below
         return here
 
+    def tables(self) -> Iterator[Table]:
+        """Return the tables of the pools there are, then the others, each but the top and `env`."""
+        for pool in self.backends:
+            path = ("pools", pool)
+            yield Table("pool", path, Pool)
+            yield Table("engine", (*path, "engine"), self.engine(pool))
+        yield Table("gateway", ("gateway",), GatewayArgs)
+        yield Table("launch", ("launch",), Launch)
+
+    def ending(self, path: Path) -> list[Table | Leaf | Inside]:
+        """Return everything that the end of a path may mean: `tp` is a setting of each pool's engine.
+
+        Args:
+            path: The last keys of a path.
+        """
+        bases: list[Path] = [table.path for table in self.tables()]
+        if path[0] in self.backends:
+            bases.append(("pools",))
+        found = [self.resolve((*base, *path)) for base in bases]
+        return [target for target in found if not isinstance(target, Finding)]
+
+    def nearest(self, key: str) -> str:
+        """Return "did you mean X?" for a key that no table has, with the whole path; empty when nothing is near.
+
+        Args:
+            key: One key.
+        """
+        from smgcfg.suggest import nearest
+
+        paths: dict[str, Path] = {}
+        for table in self.tables():
+            for known in self._keys(table):
+                paths.setdefault(known, (*table.path, known))
+        near = nearest(key, paths)
+        return f"did you mean {dotted(paths[near])}?" if near else ""
+
     def unknown(self, table: Table, key: str, where: Origin | None) -> Finding:
         """Return the finding for a key that a table does not have, with the best suggestion there is."""
         if table.kind == "env":

@@ -21,7 +21,8 @@ from smgcfg.sources.overrides import read_path
 _USAGE = "smgcfg explain FILE... [KEY] [--set PATH=VALUE] [--unset PATH] [--json] [-- ENGINE FLAGS]"
 
 _EPILOG = """\
-KEY: a setting, by any of its names, or a table; without it everything that is not a default
+KEY: a setting or a table, by any of its names, or the end of one (tp, engine.tp) where only one ends so;
+without it everything that is not a default
 a word with a slash, one that ends in .toml and one that is a file is a FILE; exit codes: 0, or 2 for bad input"""
 
 
@@ -89,9 +90,25 @@ def _target(key: str, reviewed: Reviewed) -> Leaf | Table | Finding:
 
         message = f"no such pool; there are {', '.join(pools)}"
         return error("SMG002", dotted(path[:2]), message, hint=did_you_mean(path[1], pools))
-    target = Schema(pools).resolve(path)
+    schema = Schema(pools)
+    target = schema.resolve(path)
+    if isinstance(target, Finding):
+        target = _by_its_end(path, schema, target)
     # What stands inside of a JSON object is explained with all of it.
     return target.leaf if isinstance(target, Inside) else target
+
+
+def _by_its_end(path: Path, schema: Schema, unknown: Finding) -> Leaf | Table | Inside | Finding:
+    """Return what the end of a path means: that of one setting is as good as all of it."""
+    found = schema.ending(path)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        *first, last = [dotted(target.leaf.path if isinstance(target, Inside) else target.path) for target in found]
+        hint = f"did you mean {', '.join(first)} or {last}?"
+        return error("SMG002", dotted(path), f"{len(found)} keys end so", hint=hint)
+    near = schema.nearest(path[0]) if len(path) == 1 and not unknown.hint else ""
+    return unknown.evolve(hint=near or unknown.hint)
 
 
 # --- text ------------------------------------------------------------------------------------------------------------

@@ -54,10 +54,29 @@ def test_one_setting_is_explained_in_a_few_lines(explain: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("key", ["pools.chat.engine.tp", 'pools."chat".engine.tensor_parallel_size'])
+@pytest.mark.parametrize(
+    "key",
+    ["pools.chat.engine.tp", 'pools."chat".engine.tensor_parallel_size', "tp", "engine.tp", "chat.engine.tp"],
+)
 def test_a_key_has_all_its_names(explain: Any, key: str) -> None:
-    """An alias and a quoted key are the setting that they mean."""
+    """An alias, a quoted key, and the end of a key that no other ends with are the setting that they mean."""
     assert explain("a.toml", key)[1].startswith("pools.chat.engine.tensor_parallel_size = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("port", "did you mean pools.chat.port, pools.chat.engine.port or gateway.port?"),
+        ("max_num_seq", "hint: did you mean pools.chat.engine.max_num_seqs?"),
+        ("num_workers", "hint: here it is [pools.NAME] replicas"),
+        ("nothing_of_the_kind", "SMG002 nothing_of_the_kind: no such key"),
+    ],
+)
+def test_the_end_of_a_key_that_means_nothing_or_much_is_refused(explain: Any, key: str, said: str) -> None:
+    """Where several settings end so all of them are named, where none does the nearest one is."""
+    code, out, err = explain("a.toml", key)
+    assert (code, out) == (2, "")
+    assert said in err
 
 
 @pytest.mark.parametrize(
@@ -130,7 +149,7 @@ def test_the_json_has_it_all(explain: Any) -> None:
     [
         (("a.toml", "pools.chat.engine.tensor_paralel_size"), "did you mean tensor_parallel_size?"),
         (("a.toml", "pools.cat.model"), "did you mean chat?"),
-        (("a.toml", "tp"), "it belongs to [pools.NAME.engine]"),
+        (("a.toml", "pools.chat.tp"), "it belongs to [pools.chat.engine]"),
         (("a.toml", "pools.chat.model", "gateway.port"), "one KEY; got pools.chat.model, gateway.port"),
         (("a.toml", "a b"), "no file, and no dotted key"),
         (("none.toml",), "can not be read"),
