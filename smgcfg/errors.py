@@ -60,6 +60,7 @@ CODES: Final[dict[str, str]] = {
     "SMG066": "the gateway finds no chat template",
     "SMG067": "a file that a setting names is not there",
     "SMG068": "a variable of a shell that no shell reads",
+    "SMG069": "GPUs that no worker uses",
 }
 
 

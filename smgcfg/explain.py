@@ -264,8 +264,8 @@ class Explainer:
         if path[2] in ("replicas", "gpus", "gpus_per_replica") or (
             path[2] == "engine" and self._counts(shape, path[3])
         ):
-            each = len(slots[0].gpus) if slots else 0
-            yield f"{each} GPU{'s' * (each != 1)} per worker, {sum(len(slot.gpus) for slot in slots)} in all"
+            each = shape.gpus
+            yield f"{each} GPU{'s' * (each != 1)} per worker, {each * shape.pool.replicas} in all"
 
     def _counts(self, shape: Shape, key: str) -> bool:
         """Whether a setting of the engine changes how many GPUs a worker uses."""

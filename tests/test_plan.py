@@ -49,6 +49,17 @@ def test_the_gateway_has_no_index_and_no_gpus() -> None:
     assert made.gateway.argv[:4] == ("gateway:30000", "smg", "launch", "--host")
 
 
+def test_nothing_is_no_program_and_no_model() -> None:
+    """A command and a wrapper begin with a program, and an engine has a model: blank text is neither."""
+    assert codes(pool(wrapper=("", "x"), command=(" ",)), command=("",)) == [
+        ("SMG003", "pools.chat.wrapper"),
+        ("SMG003", "pools.chat.command"),
+        ("SMG003", "gateway.command"),
+    ]
+    assert codes(pool(model=None, engine={"model": " "})) == [("SMG007", "pools.chat.engine.model")]
+    assert good(pool(wrapper=(), command=("run", ""))).workers[0].argv[:2] == ("run", "")
+
+
 def test_the_operators_environment_wins() -> None:
     """A pool's variables stand on top of the derived ones."""
     (worker,) = good(pool(env=(("CUDA_VISIBLE_DEVICES", "7"), ("X", "1")))).workers

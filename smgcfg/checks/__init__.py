@@ -44,6 +44,7 @@ CHECKS: Final = (
     Check("SMG066", files.template_missing, looks=True),
     Check("SMG067", files.file_missing, looks=True),
     Check("SMG068", unexpanded.unexpanded),
+    Check("SMG069", topology.gpus_idle),
 )
 
 

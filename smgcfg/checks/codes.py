@@ -185,4 +185,8 @@ EXPLANATIONS: Final[dict[str, str]] = {
         "The value holds $NAME, ${NAME} or ~ as a shell would read it. No shell does: the program gets the very "
         'characters. Write { env = "NAME" } in place of the value, or write out what it stands for.'
     ),
+    "SMG069": (
+        "The pool lists GPUs, and its workers, each with the product of its parallel sizes, do not use all of them: "
+        "those at the end stay idle. Have more replicas or larger ones, or leave the rest out for others."
+    ),
 }

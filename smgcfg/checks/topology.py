@@ -50,6 +50,17 @@ def _overridden(subject: Subject, shape: Shape, path: Path, text: str, need: int
     return subject.finding("warning", "SMG054", path, message, hint)
 
 
+def gpus_idle(subject: Subject) -> Iterator[Finding]:
+    """SMG069: a pool lists more GPUs than its workers use."""
+    for shape in subject.shapes:
+        listed = shape.pool.gpus or ()
+        used = shape.gpus * shape.pool.replicas
+        if listed[used:]:
+            message = f"{used} of {len(listed)} GPUs are used, and {','.join(listed[used:])} by no worker of the pool"
+            hint = f"set {dotted((*shape.path, 'replicas'))} or the engine's parallel sizes, or list fewer"
+            yield subject.finding("warning", "SMG069", (*shape.path, "gpus"), message, hint)
+
+
 def scheduler_disagrees(subject: Subject) -> Iterator[Finding]:
     """SMG055: a Slurm job says other numbers than the deployment."""
     for shape in subject.shapes:

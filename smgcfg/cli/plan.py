@@ -27,7 +27,7 @@ def run(argv: Sequence[str]) -> int:
         parser.error("--commands and --json: choose one")
     if options.show_secrets and not options.json:
         parser.error("--show-secrets: only with --json")
-    reviewed = review(words, argv, host=options.host)
+    reviewed = review(words, argv, host=options.host, secrets=options.host)
     planned, findings = reviewed.planned, list(reviewed.findings)
     if options.host and planned is not None and planned.plan is not None:
         from smgcfg.launch.host import host_findings
@@ -41,7 +41,8 @@ def run(argv: Sequence[str]) -> int:
         return 2 if failed else 0
     if failed or planned is None:
         raise ConfigError(findings)
-    _print(planned.evolve(findings=tuple(findings)), commands=options.commands)
+    looked_in = reviewed.environment.python if options.host else None
+    _print(planned.evolve(findings=tuple(findings)), commands=options.commands, looked_in=looked_in)
     return 0
 
 
@@ -51,17 +52,18 @@ def _parser() -> Parser:
     parser.add_argument("--commands", action="store_true", help="lines to paste into a shell")
     parser.add_argument("--json", action="store_true", help="everything, for programs")
     parser.add_argument("--show-secrets", action="store_true", help="with --json: secrets as they are")
-    parser.add_argument("--host", action="store_true", help="also check this machine: ports, run directory, programs")
+    machine = "also check this machine: ports, run directory, programs, secrets"
+    parser.add_argument("--host", action="store_true", help=machine)
     return parser
 
 
-def _print(planned: Planned, *, commands: bool) -> None:
+def _print(planned: Planned, *, commands: bool, looked_in: str | None) -> None:
     from smgcfg.cli import render_plan
     from smgcfg.cli.report import count, lines
 
     assert planned.plan is not None
     if not commands:
-        print(render_plan.short_form(planned, planned.plan))
+        print(render_plan.short_form(planned, planned.plan, looked_in))
         return
     print(render_plan.commands(planned.plan))
     if planned.findings:

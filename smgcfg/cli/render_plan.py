@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from smgcfg.backends._base import Promise
 from smgcfg.cli.report import count, lines, one_line
+from smgcfg.config import Gateway, Pool
 from smgcfg.errors import Finding
 from smgcfg.flags import spec_of
 from smgcfg.origin import FromDefault, Origin
@@ -20,17 +21,19 @@ VARIABLE: Final = "SMGCFG_SECRET_"
 # --- the short form --------------------------------------------------------------------------------------------------
 
 
-def short_form(planned: Planned, plan: Plan) -> str:
+def short_form(planned: Planned, plan: Plan, python: str | None = None) -> str:
     """Return the plan in a few lines: what runs where, under which name, with which promises.
 
     Args:
         planned: What `plan` returned.
         plan: Its plan, which there is when no finding is an error.
+        python: Where the installed versions were looked for, the interpreter of what names none; None where they were
+            not.
     """
     shapes = {shape.pool.name: shape for shape in planned.shapes}
     width = max(map(len, ("deployment", "promises", *(slot.name for slot in planned.slots))))
     rows = [
-        ("deployment", f"{plan.name}   {_programs(planned)}   run dir {plan.run_dir}"),
+        ("deployment", f"{plan.name}   {_programs(planned, python)}   run dir {plan.run_dir}"),
         ("gateway", _gateway(planned, plan)),
         *zip((slot.name for slot in planned.slots), _workers(planned.slots, shapes), strict=True),
         ("model", _model(planned, plan)),
@@ -42,13 +45,18 @@ def short_form(planned: Planned, plan: Plan) -> str:
     return "\n".join([*(one_line(f"{head:{width}}  {text}", 10_000) for head, text in rows), summary, *found])
 
 
-def _programs(planned: Planned) -> str:
-    engines = dict.fromkeys(_with_version(s.backend.name, s.pool.engine_version) for s in planned.shapes)
-    return ", ".join([*engines, _with_version("smg", planned.deployment.gateway.version)])
+def _programs(planned: Planned, python: str | None) -> str:
+    gateway = planned.deployment.gateway
+    engines = [_program(s.backend.name, s.pool.engine_version, s.pool, python) for s in planned.shapes]
+    return ", ".join([*dict.fromkeys(engines), _program("smg", gateway.version, gateway, python)])
 
 
-def _with_version(program: str, version: str | None) -> str:
-    return program if version is None else f"{program} {version}"
+def _program(name: str, version: str | None, table: Pool[Any] | Gateway, python: str | None) -> str:
+    if version is None:
+        return name
+    # What runs with a command of its own is not looked for.
+    found = "" if python is None or table.command is not None else f" (found in {table.python or python})"
+    return f"{name} {version}{found}"
 
 
 def _gateway(planned: Planned, plan: Plan) -> str:

@@ -104,6 +104,12 @@ def surroundings(
             findings.append(error(refused.code, dotted(path), str(refused), choices.where(path), refused.hint))
             return Template((text,))
 
+    for key in ("wrapper", "command"):
+        words = getattr(source, key) or ("a program",)
+        if not words[0].strip():
+            path = (*base, key)
+            message = f"expected a program and its words, got {words[0]!r} for the program"
+            findings.append(error("SMG003", dotted(path), message, choices.where(path)))
     for name, _ in source.env:
         if not VARIABLE.fullmatch(name):
             path = (*base, "env", name)

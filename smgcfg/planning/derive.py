@@ -68,6 +68,12 @@ class Shape(Value):
         return model
 
     @property
+    def gpus(self) -> int:
+        """How many GPUs each of its workers gets."""
+        own = self.pool.gpus_per_replica
+        return self.backend.gpus(self.engine) if own is None else own
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The model's public name and its aliases, where the pool gives them."""
         return self.pool.served_model_name or ()
@@ -86,9 +92,13 @@ def engine_filling(
         if isinstance(value, tuple) and not spec_of(backend.args, key).many:
             value = value[0]
         filling.tell(key, value, (*base, fact), send=fact not in backend.unheard[transport])
-    if filling[backend.args.positional] is None:
-        key = dotted((*base, "model"))
-        filling.findings.append(error("SMG007", key, "a required key is missing", hint='model = "a path or a name"'))
+    model, hint = filling[backend.args.positional], 'model = "a path or a name"'
+    if model is None:
+        filling.findings.append(error("SMG007", dotted((*base, "model")), "a required key is missing", hint=hint))
+    elif not model.strip():
+        path = (*base, "engine", backend.args.positional)
+        message = f"expected the model, got {model!r}"
+        filling.findings.append(error("SMG007", dotted(path), message, choices.where(path), hint))
     return filling
 
 

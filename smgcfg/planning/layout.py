@@ -193,8 +193,7 @@ class Layout:
 
     def _gpus(self, shape: Shape) -> list[tuple[str, ...]]:
         pool, path = shape.pool, (*shape.path, "gpus")
-        uses = shape.backend.gpus(shape.engine)
-        each = uses if pool.gpus_per_replica is None else pool.gpus_per_replica
+        uses, each = shape.backend.gpus(shape.engine), shape.gpus
         if each and each != uses:
             chosen = (*shape.path, "gpus_per_replica")
             message = f"{each}, but with its settings the engine uses {uses}"

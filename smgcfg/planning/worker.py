@@ -155,7 +155,7 @@ def _args_findings(backend: Backend[Any], endpoint: Endpoint, args: Args) -> lis
     owned = {key: _ARGUMENTS[use] for key, use in backend.owned[endpoint.transport].items()}
     findings = owned_findings(set_settings(args), owned, str)
     model = backend.args.positional
-    if getattr(args, model) is None:
+    if not (getattr(args, model) or "").strip():
         findings.append(error("SMG007", model, "a worker needs a model"))
     findings += [error("SMG017", key, why) for key, why in backend.unbuilt(args).items()]
     # The engine's rules are about the whole command line, the owned settings included.

@@ -154,4 +154,5 @@ EXAMPLES: Final[Mapping[str, Callable[[Path], Findings]]] = {
     "SMG066": lambda folder: model(folder, "tokenizer.json"),
     "SMG067": lambda folder: found(table("gateway", f'mcp_config_path = "{folder}/none"'), look=True),
     "SMG068": lambda _: found(POOL + 'env = { CACHE = "$HOME/cache" }\n'),
+    "SMG069": lambda _: found(POOL + 'gpus = "0-1"\n'),
 }

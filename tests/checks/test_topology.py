@@ -27,6 +27,22 @@ def test_gpus_set_past_the_plan_are_found(lines: str, severity: str) -> None:
     assert [finding.severity for finding in found_here] == ([severity] if severity else [])
 
 
+@pytest.mark.parametrize(
+    ("lines", "idle"),
+    [
+        ('gpus = "0-7"\n' + TWO_GPUS, "2 of 8 GPUs are used, and 2,3,4,5,6,7 by no worker"),
+        ('gpus = ["GPU-a", "GPU-b", "GPU-c"]\nreplicas = 2\n', "2 of 3 GPUs are used, and GPU-c by no worker"),
+        ('gpus = "0-3"\nreplicas = 2\n' + TWO_GPUS, ""),
+        ("replicas = 2\n", ""),
+    ],
+)
+def test_gpus_that_are_listed_and_idle_are_found(lines: str, idle: str) -> None:
+    """What a pool lists beyond what its workers use is named; without a list nothing is idle."""
+    said = [finding.message for finding in found(POOL + lines) if finding.code == "SMG069"]
+    assert len(said) == bool(idle)
+    assert all(idle in message for message in said)
+
+
 def test_a_step_of_several_nodes_is_refused() -> None:
     """TokenSpeed 0.1.1 would take itself for a part of an engine on them; setting the variable back answers it."""
     environ = {"SLURM_STEP_NUM_NODES": "2"}

@@ -54,6 +54,14 @@ def test_one_setting_is_explained_in_a_few_lines(explain: Any) -> None:
     )
 
 
+def test_what_is_needed_is_said_where_it_is_not_there(explain: Any) -> None:
+    """A value that asks for more GPUs than there are is explained with what it asks for; the error stands behind it."""
+    code, out, err = explain("a.toml", "tp", "--set", "pools.chat.gpus=0-1", "--set", "pools.chat.engine.tp=4")
+    assert code == 2
+    assert "so         4 GPUs per worker, 8 in all\n" in out
+    assert "SMG023 pools.chat.gpus: 2 workers of 4 GPUs need 8; gpus has 2 for them" in err
+
+
 @pytest.mark.parametrize(
     "key",
     ["pools.chat.engine.tp", 'pools."chat".engine.tensor_parallel_size', "tp", "engine.tp", "chat.engine.tp"],

@@ -1,8 +1,11 @@
 """Options of `smgcfg plan` and its like: each has an effect, or is refused."""
 
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from e2e.ports import Ports
 from in_process import run
 from loaded import POOL
 
@@ -30,6 +33,30 @@ def test_only_what_plans_saves(command: str) -> None:
     """A command that would ignore --save does not have it."""
     code, _, err = run([command, "d.toml", "--save", "saved.toml"])
     assert (code, "no such option --save" in err) == (2, True)
+
+
+def test_the_look_at_the_machine_includes_secrets_and_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """--host says where a version was found, and which variable or file of a secret is missing; without it neither."""
+    Path("secret.toml").write_text(
+        f'{POOL}command = ["true"]\nenv = {{ HF_TOKEN = {{ env = "NO_SUCH" }} }}\n'
+        '[gateway]\napi_key = { file = "./none" }\n',
+        encoding="utf-8",
+    )
+    assert run(["plan", "secret.toml"])[0] == 0
+    code, _, err = run(["plan", "secret.toml", "--host"])
+    assert code == 2
+    assert "SMG018 pools.chat.env.HF_TOKEN: the variable NO_SUCH is not set" in err
+    assert "SMG018 gateway.api_key: the file" in err
+    monkeypatch.setenv("NO_SUCH", "s3cret")
+    Path("none").write_text("s3cret", encoding="utf-8")
+    with closing(Ports()) as ports:
+        run_dir = ports.run_dir(Path.cwd() / str(number) for number in range(100))
+        places = {"gateway.port": ports.gateway, "pools.chat.port": ports.worker, "launch.run_dir": run_dir}
+        sets = [f"--set={key}={value}" for key, value in places.items()]
+        code, out, err = run(["plan", "secret.toml", "--host", *sets])
+    assert (code, err) == (0, "")
+    assert f"tokenspeed, smg 1.13.0 (found in {sys.executable})   run dir {run_dir}\n" in out
+    assert "s3cret" not in out
 
 
 def test_secrets_are_shown_in_json_alone() -> None:

@@ -235,7 +235,7 @@ def test_constraints_without_a_backend(constraint: str) -> None:
 
 
 def test_logprobs_without_the_flag() -> None:
-    """A request that asks an engine without logprobs for them is aborted, or answered without when told to ignore it."""
+    """Asked for logprobs, an engine without them aborts the request, or answers without when told to ignore it."""
     bench = Bench()
     bench.add(return_logprob=True)
     assert bench.run().ending() == "abort"
