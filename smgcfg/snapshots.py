@@ -22,6 +22,8 @@ VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "tokenspeed": ("0.1.0", "0.1.1"),
     "smg": ("1.13.0",),
     "tokenspeed-smg": ("1.10.1",),
+    # The flags that it takes in front of those of TokenSpeed.
+    "smg-grpc-servicer": ("0.14.1",),
 }
 
 #: What every record of a flag has, and what of it is a list.
@@ -47,7 +49,7 @@ class Snapshot:
     """One release of a program.
 
     Attributes:
-        program: Its name: "tokenspeed", "smg" or "tokenspeed-smg".
+        program: Its name, a key of `VERSIONS`.
         version: Its version.
         flags: One record per flag of its parser, in the parser's order: `name`, `kind`, `type`, and what else is not
             empty (`aliases` only where there are several spellings).

@@ -8,13 +8,15 @@ from oracles import wheels
 
 from smgcfg.drift.ask import Reading, readings
 
-#: Where TokenSpeed and smg register their flags.
+#: Where TokenSpeed, smg and the servicer register their flags.
 ENGINE = "tokenspeed/runtime/utils/server_args.py"
 GATEWAY = "smg/router_args.py"
+SERVICER = "smg_grpc_servicer/tokenspeed/__main__.py"
 
 #: In a planted change: a line that stands right in front of the first registration of each.
 ENGINE_FIRST = "        # Model and port args\n"
 GATEWAY_FIRST = "        # Worker configuration\n"
+SERVICER_FIRST = "    add_metrics_arguments(parser)\n"
 
 Change = tuple[str, str]
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from types import SimpleNamespace
 
+from smgcfg.backends import BACKENDS
 from smgcfg.cli.parser import Parser
 from smgcfg.config import RELEASE_SUFFIX
 from smgcfg.drift.ask import PROGRAMS, Reading, readings
@@ -12,6 +13,7 @@ from smgcfg.drift.result import Drift, drift_of
 from smgcfg.drift.subjects import Subject, subjects
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, error, errors_in
+from smgcfg.gateway.versions import DISTRIBUTIONS
 from smgcfg.snapshots import snapshot_text
 
 _USAGE = "smgcfg drift [FILE...] [--python PATH] [--program NAME] [--write] [--json]"
@@ -32,10 +34,16 @@ def run(argv: Sequence[str]) -> int:
         raise ConfigError([error("SMG004", "--program", message)])
     found = _of_files(options) if options.files else _of_interpreter(options)
     if options.write:
-        found = [_written(drift, os.path.dirname(options.files[0]) if options.files else "") for drift in found]
+        folder = os.path.dirname(options.files[0]) if options.files else ""
+        found = [_written(drift, folder) if drift.differences and _is_named(drift) else drift for drift in found]
     from smgcfg.cli.render_drift import document_text, report
 
     print(document_text(found) if options.json else "\n\n".join("\n".join(report(drift)) for drift in found))
+    for drift in found if options.write else ():
+        if drift.written is None:
+            name = f"{drift.reading.program} {drift.reading.version}"
+            why = "no key names its version; new flags go into extra" if drift.differences else "nothing differs"
+            print(f"{name}: no file written: {why}", file=sys.stderr)
     return 1 if any(drift.drifted for drift in found) else 0
 
 
@@ -117,14 +125,18 @@ def _subjects(files: Sequence[str]) -> list[Subject]:
     return list(subjects(plan(loaded.deployment, environment, overlay=loaded.overlay), environment))
 
 
+def _is_named(drift: Drift) -> bool:
+    """Whether a key of a deployment names the version of a program."""
+    engines = {backend.distribution for backend in BACKENDS.values()}
+    return drift.reading.program in engines or drift.reading.program in DISTRIBUTIONS
+
+
 def _written(drift: Drift, folder: str) -> Drift:
     """Write the flag table of a program that differs from every release smgcfg knows.
 
     Raises:
         ConfigError: The file can not be written, or another one stands there.
     """
-    if not drift.differences:
-        return drift
     path = os.path.join(folder, f"{drift.reading.program}-{drift.reading.version}{RELEASE_SUFFIX}")
     try:
         with open(path, "x", encoding="utf-8") as file:

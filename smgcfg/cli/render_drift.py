@@ -11,7 +11,7 @@ from smgcfg.cli.render_plan import finding_data
 from smgcfg.cli.report import lines
 from smgcfg.drift.compare import Difference
 from smgcfg.drift.result import Drift
-from smgcfg.drift.told import remedy, usage, what
+from smgcfg.drift.told import remedy, what
 from smgcfg.flags import spelling_table
 from smgcfg.gateway import GatewayArgs
 from smgcfg.gateway.versions import DISTRIBUTIONS
@@ -31,9 +31,7 @@ def report(drift: Drift) -> Iterator[str]:
     yield f"{reading.program} {reading.version} for {reading.python}, from {how}"
     if reading.why:
         yield f"  its parser could not be made: {reading.why}"
-    if drift.base is None:
-        yield f"  smgcfg knows no release of it; its own flags: {', '.join(map(usage, reading.flags))}"
-    elif not drift.differences:
+    if not drift.differences:
         yield f"  {len(reading.flags)} flags, as {drift.base.version} has them"
     else:
         count = len(drift.differences)
@@ -62,7 +60,7 @@ def _data(drift: Drift) -> dict[str, Any]:
         "python": reading.python,
         "method": reading.method,
         "module": reading.module,
-        "compared_with": None if drift.base is None else drift.base.version,
+        "compared_with": drift.base.version,
         "flags": [flag["name"] for flag in reading.flags],
         "differences": [
             {"part": d.part, "flag": d.flag, "before": d.before, "now": d.now, "remedy": _remedy(drift, d)}

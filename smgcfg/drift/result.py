@@ -15,7 +15,7 @@ class Drift(Value):
 
     Attributes:
         reading: The program.
-        base: What it was compared with; None where no release of it is known.
+        base: What it was compared with.
         differences: What differs.
         subjects: The parts of the deployment that it runs.
         findings: What it would refuse of their settings.
@@ -23,7 +23,7 @@ class Drift(Value):
     """
 
     reading: Reading
-    base: Snapshot | None
+    base: Snapshot
     differences: tuple[Difference, ...]
     subjects: tuple[Subject, ...]
     findings: tuple[Finding, ...]
@@ -48,11 +48,8 @@ def drift_of(reading: Reading, known: Sequence[Subject] = ()) -> Drift:
         known: The parts of the deployment that it runs.
     """
     named = next((subject.release for subject in known if subject.release is not None), None)
-    versions = VERSIONS.get(reading.program, ())
-    base = named or (snapshot(reading.program, nearest(reading.version, versions)) if versions else None)
-    drift = Drift(
-        reading, base, () if base is None else tuple(differences(base.flags, reading.flags)), tuple(known), ()
-    )
+    base = named or snapshot(reading.program, nearest(reading.version, VERSIONS[reading.program]))
+    drift = Drift(reading, base, tuple(differences(base.flags, reading.flags)), tuple(known), ())
     # With the same flags, what the program refuses is what `plan` finds.
     findings = [finding for subject in known for finding in subject.findings(drift.release) if drift.differences]
     return drift.evolve(findings=tuple(findings))

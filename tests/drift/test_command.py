@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from oracles import wheels
-from planted import ENGINE, ENGINE_FIRST, planted
+from planted import ENGINE, ENGINE_FIRST, SERVICER, SERVICER_FIRST, planted
 
 from smgcfg.cli import main
 from smgcfg.errors import errors_in
@@ -72,13 +72,12 @@ def file(tmp_path: Path, tomorrow: str) -> Path:
 
 
 def test_nothing_differs_today(today: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """An interpreter with the known releases has no drift; the servicer's own flags are told."""
+    """An interpreter with the known releases has no drift."""
     assert main(["drift", "--python", today]) == 0
     engine, gateway, servicer = capsys.readouterr().out.split("\n\n")
     assert engine.splitlines()[1] == "  186 flags, as 0.1.1 has them"
     assert gateway.splitlines()[1] == "  212 flags, as 1.13.0 has them"
-    own = "--servicer-impl python|rust, --metrics-port INT, --metrics-host STR"
-    assert servicer.splitlines()[1] == f"  smgcfg knows no release of it; its own flags: {own}"
+    assert servicer.splitlines()[1:] == ["  3 flags, as 0.14.1 has them"]
 
 
 def test_a_difference_is_told_with_what_it_means_for_the_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,6 +166,24 @@ def test_bad_input_is_reported(words: list[str], message: str, capsys: pytest.Ca
     """What can not be asked ends with exit code 2 and says why."""
     assert main(["drift", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_servicer_of_tomorrow_is_told_and_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A new flag of the servicer goes into extra; no table of it is written, as no key names one, and that is said."""
+    fresh = f'    parser.add_argument("--fresh", type=int)\n{SERVICER_FIRST}'
+    changes = {SERVICER: ((SERVICER_FIRST, fresh),)}
+    servicer = planted("smg-grpc-servicer==0.14.1", tmp_path / "servicer", changes, version="0.14.2")
+    python = interpreter(tmp_path / "python", wheels.unpacked("tokenspeed==0.1.1"), servicer)
+    assert main(["drift", "--python", python, "--write"]) == 1
+    out, err = capsys.readouterr()
+    assert [" ".join(line.split()) for line in out.split("\n\n")[1].splitlines()[1:]] == [
+        "1 difference to 0.14.1",
+        'added --fresh INT extra = ["--fresh", "INT"]',
+    ]
+    assert err.splitlines() == [
+        "tokenspeed 0.1.1: no file written: nothing differs",
+        "smg-grpc-servicer 0.14.2: no file written: no key names its version; new flags go into extra",
+    ]
 
 
 def test_what_is_not_installed_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ WHEELS = {
     ("tokenspeed", "0.1.1"): "tokenspeed==0.1.1",
     ("smg", "1.13.0"): "smg==1.13.0",
     ("tokenspeed-smg", "1.10.1"): "tokenspeed-smg==1.10.1.post20260920",
+    ("smg-grpc-servicer", "0.14.1"): "smg-grpc-servicer==0.14.1",
 }
 
 #: What the source alone does not tell: nothing of TokenSpeed, and of smg what its compiled module returns.
@@ -29,7 +30,7 @@ NOT_IN_THE_SOURCE = {
 def test_what_is_installed_is_what_is_shipped(program: str, version: str) -> None:
     """Every flag, kind, type, spelling, choice and default is that of the shipped table; nothing stays unknown."""
     read = reading(program, wheels.unpacked(WHEELS[program, version]), sys.executable)
-    assert read.method == ("source" if program == "tokenspeed" else "import")
+    assert read.method == ("import" if program in ("smg", "tokenspeed-smg") else "source")
     assert differences(snapshot(program, version).flags, read.flags) == []
     assert len(read.flags) == len(snapshot(program, version).flags)
     assert (read.unread, [flag["name"] for flag in read.flags if "unknown" in flag]) == ((), [])
@@ -71,23 +72,6 @@ def test_the_gateways_source_is_enough_where_it_can_not_be_imported(version: str
     assert "smg_rs" in read.why
     assert differences(snapshot(program, version).flags, read.flags) == []
     assert {flag["name"]: flag["unknown"] for flag in read.flags if "unknown" in flag} == NOT_IN_THE_SOURCE
-
-
-def test_the_servicer_has_flags_of_its_own() -> None:
-    """smg-grpc-servicer 0.14.1 takes three flags in front of TokenSpeed's."""
-    read = reading("smg-grpc-servicer", wheels.unpacked("smg-grpc-servicer==0.14.1"), sys.executable)
-    assert (read.version, read.method, read.unread) == ("0.14.1", "source", ())
-    assert list(read.flags) == [
-        {
-            "name": "--servicer-impl",
-            "dest": "servicer_impl",
-            "kind": "value",
-            "type": "enum",
-            "choices": ["python", "rust"],
-        },
-        {"name": "--metrics-port", "dest": "metrics_port", "kind": "value", "type": "int"},
-        {"name": "--metrics-host", "dest": "metrics_host", "kind": "value", "type": "str"},
-    ]
 
 
 def test_no_default_comes_from_the_environment() -> None:
