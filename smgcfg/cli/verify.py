@@ -13,7 +13,7 @@ from smgcfg.cli.report import show
 from smgcfg.cli.sources import review, take_apart
 from smgcfg.config import NAME
 from smgcfg.endpoint import is_host
-from smgcfg.errors import ConfigError, error, errors_in
+from smgcfg.errors import ConfigError, SmgcfgError, error, errors_in
 from smgcfg.verify.gateway import Target, Unreachable
 from smgcfg.verify.probes import GROUPS, KINDS, Kind
 from smgcfg.verify.promises import Promises, promises_of, target_of
@@ -26,9 +26,10 @@ _DESCRIPTION = """\
 Send real requests through a running gateway and look at the answers: is every constraint enforced, by every worker?
 A URL has to enforce what --require says, a deployment file what its engines' settings promise."""
 
-_EPILOG = """\
-kinds: json_schema, json_object, tool_required, tool_named, regex, ebnf, logprobs; tools stands for two, all for all
-exit codes: 0 everything promised is enforced; 1 it is not; 2 bad input; 3 there is no gateway to ask"""
+_KINDS = """\
+kinds: json_schema, json_object, tool_required, tool_named, regex, ebnf, logprobs; tools stands for two, all for all"""
+
+_EXIT_CODES = "exit codes: 0 everything promised is enforced; 1 it is not; 2 bad input; 3 there is no gateway to ask"
 
 
 @attrs.frozen
@@ -40,12 +41,14 @@ class Asked:
         kinds: What has to be enforced.
         limits: The bounds.
         promises: What the deployment promises; None for a URL.
+        launch: What is known of the launch that runs there; None where nothing is.
     """
 
     target: Target
     kinds: tuple[Kind, ...]
     limits: Limits
     promises: Promises | None
+    launch: "Known | None" = None
 
     def report(self) -> Report:
         """Ask, and explain what is broken as far as it can be.
@@ -55,7 +58,26 @@ class Asked:
             ConfigError: The gateway does not take the key, or the model has to be chosen.
         """
         report = verify(self.target, self.kinds, limits=self.limits)
+        if self.promises is not None:
+            report = self.promises.note(report)
+        if self.launch is not None and self.launch.promises is not None:
+            return self.launch.promises.explain(report, self.launch.name)
         return report if self.promises is None else self.promises.explain(report)
+
+
+@attrs.frozen
+class Known:
+    """What a running launch tells of itself.
+
+    Attributes:
+        name: Its name.
+        target: Its gateway.
+        promises: What its settings promise; None for a launch from Python, which promises nothing.
+    """
+
+    name: str
+    target: Target
+    promises: Promises | None
 
 
 def run(argv: Sequence[str]) -> int:
@@ -67,7 +89,7 @@ def run(argv: Sequence[str]) -> int:
     Returns:
         0 when everything promised is enforced, 1 when it is not, 3 when there is no gateway to ask.
     """
-    parser = target_parser("verify", _DESCRIPTION, _USAGE)
+    parser = target_parser("verify", _DESCRIPTION, _USAGE, _EXIT_CODES)
     parser.add_argument("--json", action="store_true", help="everything, for programs")
     parser.add_argument("--junit", metavar="FILE", help="also write the checks as JUnit XML, for CI")
     asked, options = read_target(parser, argv)
@@ -87,15 +109,16 @@ def run(argv: Sequence[str]) -> int:
     return report.exit_code
 
 
-def target_parser(command: str, description: str, usage: str) -> Parser:
+def target_parser(command: str, description: str, usage: str, exit_codes: str) -> Parser:
     """Return a parser of the options by which a command knows what to verify.
 
     Args:
         command: The command.
         description: What it does.
         usage: How it is used.
+        exit_codes: What it exits with.
     """
-    parser = Parser(command, description, usage, _EPILOG)
+    parser = Parser(command, description, usage, f"{_KINDS}\n{exit_codes}")
     parser.add_words("TARGET", "a URL, a launch's name, or deployment files", least=1)
     parser.add_argument("--require", metavar="LIST", help="what has to be enforced, with commas between")
     parser.add_argument("--model", dest="public_name", metavar="NAME", help="the model, where several are served")
@@ -135,29 +158,35 @@ def read_target(parser: Parser, argv: Sequence[str]) -> tuple[Asked, SimpleNames
         if len(options.files) > 1 or words.overrides or words.engine.tokens or options.pool or options.stand_in:
             parser.error("a URL stands alone: files, --set, --unset, --pool, --stand-in and -- are for files")
         target, promises = _target_at(parser, first), None
+        launch = _launch_at(target.url)
+        if launch is not None:
+            theirs = launch.target
+            target = attrs.evolve(target, names=theirs.names, metrics_url=theirs.metrics_url)
     elif (
         len(options.files) == 1 and NAME.fullmatch(first) and not first.endswith(".toml") and not os.path.exists(first)
     ):
-        target, promises = launch_named(first)
+        launch = launch_named(first)
+        target, promises = launch.target, launch.promises
     else:
         reviewed = review(words, argv, host=False, secrets=True)
         planned = reviewed.planned
         if planned is None or planned.plan is None or errors_in(reviewed.findings):
             raise ConfigError(reviewed.findings)
         target, promises = target_of(planned, planned.plan), promises_of(planned)
+        launch = _launch_at(target.url, planned.plan.run_dir)
+        if launch is not None:
+            # The launch may have been started with other words than these.
+            target = attrs.evolve(target, names={**target.names, **launch.target.names})
     if required is None:
         required = tuple(KINDS) if promises is None else promises.kinds
-    return Asked(_with_options(parser, target, options), required, _limits(options), promises), options
+    return Asked(_with_options(parser, target, options), required, _limits(options), promises, launch), options
 
 
-def launch_named(name: str) -> tuple[Target, Promises | None]:
-    """Return where a running launch answers and what it promises: the one place that knows launches by name.
+def launch_named(name: str) -> Known:
+    """Return what a running launch tells of itself.
 
     Args:
-        name: The deployment's name.
-
-    Returns:
-        The gateway, and what is promised; None for a launch from Python, which promises nothing.
+        name: The deployment's name, or its run directory.
 
     Raises:
         ConfigError: No running launch of that name is known.
@@ -174,7 +203,28 @@ def launch_named(name: str) -> tuple[Target, Promises | None]:
         finding = error("SMG041", "TARGET", message, hint="name its deployment file or its URL")
         raise ConfigError([finding]) from None
     running.must_be_alive()
-    return from_access(access(running))
+    return Known(running.name, *from_access(access(running)))
+
+
+def _launch_at(url: str, run_dir: str = "") -> Known | None:
+    """Return what the launch tells of itself that answers at a URL; None where none of this user's does.
+
+    Args:
+        url: The URL.
+        run_dir: Where it would be; by default it is looked for in the usual places.
+    """
+    from smgcfg.environment import Environment
+    from smgcfg.launch.running import access, find, find_all
+    from smgcfg.verify.access import from_access
+
+    environment = Environment.current()
+    try:
+        there = [find(run_dir, environment)] if run_dir else find_all(environment)
+        return next(
+            (Known(one.name, *from_access(access(one))) for one in there if one.alive and one.state["url"] == url), None
+        )
+    except SmgcfgError:
+        return None  # it is not there, or does not answer: what is asked about is its gateway
 
 
 def _is_url(text: str) -> bool:

@@ -14,7 +14,11 @@ _USAGE = "smgcfg watch URL | NAME | FILE... [--interval SECONDS] [--listen [HOST
 
 _DESCRIPTION = """\
 Verify a running gateway again and again: a line for each time, everything whenever something changes,
-and metrics for Prometheus. Ends with Ctrl-C, or after --count times with the exit code of the last."""
+and metrics for Prometheus. Ends with Ctrl-C, or after --count times."""
+
+_EXIT_CODES = """\
+exit codes: 130 after Ctrl-C; 2 bad input; after --count times those of the last:
+0 everything promised is enforced; 1 it is not; 3 there is no gateway to ask"""
 
 
 def run(argv: Sequence[str]) -> int:
@@ -26,7 +30,7 @@ def run(argv: Sequence[str]) -> int:
     Returns:
         As `smgcfg verify` would for the last time.
     """
-    parser = target_parser("watch", _DESCRIPTION, _USAGE)
+    parser = target_parser("watch", _DESCRIPTION, _USAGE, _EXIT_CODES)
     parser.add_argument(
         "--interval", metavar="SECONDS", type=positive, default=60.0, help="seconds from start to start: 60"
     )

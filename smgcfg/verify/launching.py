@@ -34,8 +34,8 @@ def verify_launch(target: Target, promises: Promises, *, limits: Limits = LIMITS
     for _ in range(TRIES - 1):
         report = verify(target, promises.kinds, limits=limits, endpoints=(CHAT,))
         if {cell.verdict for _, _, cell in report.broken} != {"not_reached"}:
-            return promises.explain(report)
-    return promises.explain(verify(target, promises.kinds, limits=limits, endpoints=(CHAT,)))
+            return promises.note(promises.explain(report))
+    return promises.note(promises.explain(verify(target, promises.kinds, limits=limits, endpoints=(CHAT,))))
 
 
 def summary(report: Report) -> list[str]:

@@ -1,6 +1,6 @@
 """What a deployment promises by its engines' settings, and which setting breaks a promise."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import attrs
@@ -59,34 +59,54 @@ class Promises:
         kept = {kind for each in self.settings.values() for s in each if s.kept for kind in s.kinds}
         return tuple(kind for kind in KINDS if kind in kept)
 
-    def explain(self, report: Report) -> Report:
+    def explain(self, report: Report, launch: str = "") -> Report:
         """Return a report that says why its promises are broken, as far as the settings tell.
 
         Args:
             report: What was seen.
+            launch: The running launch that the settings were read from; empty where they were read from its files.
         """
-        causes: dict[str, None] = {}
+        blamed: dict[Setting, dict[str, dict[Kind, None]]] = {}
         for kind, column, cell in report.broken:
             # A setting says nothing about a worker that was never heard.
             for setting in self.settings.get(column, ()) if cell.bad else ():
-                if kind in setting.kinds and setting.kept:
-                    text = f"{column}: not in its settings: {setting.words} ({setting.where}) keeps {KINDS[kind]}"
-                    causes.setdefault(text)
-                elif kind in setting.kinds:
-                    causes.setdefault(f"{column} is set to run {setting.words} ({setting.where})")
-        return attrs.evolve(report, causes=(*report.causes, *causes), notes=(*report.notes, *self._notes(report)))
+                if kind in setting.kinds:
+                    blamed.setdefault(setting, {}).setdefault(column, {})[kind] = None
+        causes = tuple(_cause(setting, workers, launch) for setting, workers in blamed.items())
+        return attrs.evolve(report, causes=(*report.causes, *causes), launch=launch if causes else "")
 
-    def _notes(self, report: Report) -> list[str]:
+    def note(self, report: Report) -> Report:
+        """Return a report that says what is not promised, unless somebody else chose what is required.
+
+        Args:
+            report: What was seen.
+        """
         if report.required != self.kinds:
-            return []  # somebody else chose what is required
+            return report
         left = [kind for kind in KINDS if kind not in self.kinds]
         notes = {
-            f"{setting.words} ({setting.where}) promises no {', '.join(KINDS[k] for k in setting.kinds if k in left)}"
+            f"{setting.words} ({setting.where}) promises no {_list(kind for kind in setting.kinds if kind in left)}"
             for each in self.settings.values()
             for setting in each
             if set(setting.kinds) & set(left)
         }
-        return sorted(notes)
+        return attrs.evolve(report, notes=(*report.notes, *sorted(notes)))
+
+
+def _cause(setting: Setting, workers: Mapping[str, Iterable[Kind]], launch: str) -> str:
+    """Return what a setting has to do with the broken promises of some workers."""
+    many = len(workers) > 1
+    words, names = f"{setting.words} ({setting.where})", ", ".join(workers)
+    if setting.kept:
+        kinds = dict.fromkeys(kind for each in workers.values() for kind in each)
+        return f"{names}: not in {'their' if many else 'its'} settings: {words} keeps {_list(kinds)}"
+    if launch:
+        return f"{names} run{'s' * (not many)} {'' if words.startswith('without ') else 'with '}{words}"
+    return f"{names} {'are' if many else 'is'} set to run {words}"
+
+
+def _list(kinds: Iterable[Kind]) -> str:
+    return ", ".join(KINDS[kind] for kind in kinds)
 
 
 def promises_of(planned: Planned) -> Promises:

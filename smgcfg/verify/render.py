@@ -61,14 +61,19 @@ def _rows(report: Report) -> list[str]:
 
 def details(report: Report) -> list[str]:
     """Return a line for each broken promise with an example of what was seen, then causes and notes."""
-    lines = []
     problems = {worker.name: worker.problem for worker in report.workers}
+    # What is broken alike for several workers is said once, with an example of the first.
+    alike: dict[tuple[Kind, Verdict, tuple[str, ...]], list[tuple[str, Cell]]] = {}
     for kind, column, cell in report.broken:
-        if problems.get(column) and cell.verdict == "not_reached":
-            continue
-        lines.append(f"{column}: {KINDS[kind]}: {_example(report, kind, column, cell)}")
+        if not problems.get(column) or cell.verdict != "not_reached":
+            places = tuple(_places(report, kind, column))
+            alike.setdefault((kind, cell.verdict, places), []).append((column, cell))
+    lines = []
+    for (kind, _, places), cells in alike.items():
+        names = ", ".join(column for column, _ in cells)
+        lines.append(f"{names}: {KINDS[kind]}: {_example(cells[0][1], places)}")
     lines += [f"{name}: not reached: {problem}" for name, problem in problems.items() if problem]
-    lines += [f"cause: {cause}" for cause in report.causes]
+    lines += [f"cause{f' (launch {report.launch})' * bool(report.launch)}: {cause}" for cause in report.causes]
     if report.broken and report.columns == (ANYONE,) and len(report.workers) > 1:
         lines.append("which worker it was can not be told: the gateway's answers do not name it")
     for kind, paths in report.unsupported.items():
@@ -77,11 +82,11 @@ def details(report: Report) -> list[str]:
     return [*lines, report.stopped] if report.stopped else lines
 
 
-def _example(report: Report, kind: Kind, column: str, cell: Cell) -> str:
+def _example(cell: Cell, places: Iterable[str]) -> str:
     if not cell.bad:
         return "no endpoint supports it" if cell.verdict == "not_supported" else "no answer of it was seen"
     first = next(seen for seen in cell.bad if seen.verdict == cell.verdict)
-    return f"asked for {first.asked}, got {first.seen} (at {', '.join(_places(report, kind, column))})"
+    return f"asked for {first.asked}, got {first.seen} (at {', '.join(places)})"
 
 
 def _places(report: Report, kind: Kind, column: str) -> Iterable[str]:
@@ -122,6 +127,7 @@ def document(report: Report) -> dict[str, Any]:
             for path, seen in paths.items()
         ],
         "causes": list(report.causes),
+        "launch": report.launch or None,
         "notes": list(report.notes),
         "stopped": report.stopped or None,
         "requests": report.requests,

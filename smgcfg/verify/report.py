@@ -97,6 +97,7 @@ class Report:
         observations: Every answer.
         stopped: Why not everything was asked, or empty.
         causes: Why promises are broken, as far as that was read from the deployment.
+        launch: The running launch that the causes were read from; empty where they were read from its files.
         notes: What else is worth knowing.
         requests: How many requests were sent.
         seconds: How long it took.
@@ -110,6 +111,7 @@ class Report:
     observations: tuple[Observation, ...]
     stopped: str = ""
     causes: tuple[str, ...] = ()
+    launch: str = ""
     notes: tuple[str, ...] = ()
     requests: int = 0
     seconds: float = 0.0

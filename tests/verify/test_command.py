@@ -177,6 +177,7 @@ def test_help_tells_the_exit_codes(command: str, capsys: pytest.CaptureFixture[s
     assert ended.value.code == 0
     assert "tool_required" in text
     assert "3 there is no gateway to ask" in text
+    assert ("130 after Ctrl-C" in text) is (command == "watch")
 
 
 def test_watch_prints_what_changes(echoing: str) -> None:

@@ -130,7 +130,7 @@ def test_nothing_is_promised(aborting: Deployed) -> None:
     run_dir = f"launch.run_dir={aborting.place.run_dir}"
     demanded = smgcfg("verify", *aborting.files, "--stand-in", "--set", run_dir, "--require", "logprobs")
     assert demanded.code == 1
-    assert "cause: demo-0 is set to run without --enable-output-logprobs" in demanded.out
+    assert "): demo-0 runs without --enable-output-logprobs" in demanded.out
 
 
 def test_bad_worker_is_named(mixed: Deployed) -> None:
@@ -144,14 +144,15 @@ def test_bad_worker_is_named(mixed: Deployed) -> None:
         verdicts_of = [found[worker][kind] - {"not_supported"} for worker in found]
         assert verdicts_of == [{"enforced"}, {"enforced"}, {"ignored"}]
     line = mixed.place.home.joinpath("overlay.toml").read_text().splitlines().index('engine.grammar_backend = "none"')
+    assert said.document["launch"] == mixed.place.name
     assert said.document["causes"] == [
-        f"lax-0 is set to run --grammar-backend none ({mixed.files[1]}:{line + 1})",
-        f"lax-0 is set to run without --enable-output-logprobs ({mixed.files[1]}:{line + 2})",
+        f"lax-0 runs with --grammar-backend none ({mixed.files[1]}:{line + 1})",
+        f"lax-0 runs without --enable-output-logprobs ({mixed.files[1]}:{line + 2})",
     ]
 
 
 def test_bad_worker_is_named_for_a_url(mixed: Deployed) -> None:
-    """For a bare URL it is named as the gateway names it, and no cause is given, since none was read."""
+    """For the URL of a foreign gateway it is named as that names it, and no cause is given, since none was read."""
     said = smgcfg("verify", mixed.url, "--require", "tools,regex", "--json")
     assert said.code == 1
     named = {p["worker"] for p in said.document["promises"] if p["verdict"] == "ignored"} - {None}
@@ -159,6 +160,34 @@ def test_bad_worker_is_named_for_a_url(mixed: Deployed) -> None:
     assert named == {f"engine-{lax}"}
     assert said.document["causes"] == []
     assert all(worker["answers"] >= 4 for worker in said.document["workers"])
+
+
+@pytest.mark.parametrize("mixed", ["cache_aware"], indirect=True)
+def test_url_of_a_launch_of_ones_own(mixed: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the URL of a launch that runs here, workers have their own names, and what they run with is the cause."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(mixed.place.home))
+    said = smgcfg("verify", mixed.url, "--require", "json_schema,logprobs")
+    assert said.code == 1
+    _, head, *rows = said.out.splitlines()
+    assert head.split() == ["PROMISE", "demo-0", "demo-1", "lax-0"]
+    assert [row.split() for row in rows[:2]] == [
+        ["json_schema", "enforced", "enforced", "IGNORED"],
+        ["logprobs", "present", "present", "IGNORED"],
+    ]
+    assert f"cause (launch {mixed.place.name}): lax-0 runs with --grammar-backend none (" in said.out
+
+
+@pytest.mark.parametrize("mixed", ["cache_aware"], indirect=True)
+def test_file_of_a_launch_that_was_started_with_other_words(mixed: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs is the cause, not what the file says, and workers are called what they run as."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(mixed.place.home))
+    said = smgcfg("verify", mixed.place.base, "--stand-in", "--set", "pools.demo.replicas=2")
+    assert said.code == 1
+    causes = [line.partition(" (/")[0] for line in said.out.splitlines() if line.startswith("cause")]
+    assert causes == [
+        f"cause (launch {mixed.place.name}): lax-0 runs with --grammar-backend none",
+        f"cause (launch {mixed.place.name}): lax-0 runs without --enable-output-logprobs",
+    ]
 
 
 @pytest.mark.parametrize("mixed", ["cache_aware"], indirect=True)

@@ -6,6 +6,7 @@ from verify.reports import report, seen
 from smgcfg.environment import Environment
 from smgcfg.loading import load_sources
 from smgcfg.planning.plan import Planned, plan
+from smgcfg.verify import render
 from smgcfg.verify.probes import KINDS
 from smgcfg.verify.promises import promises_of, target_of
 
@@ -48,7 +49,7 @@ def test_what_is_turned_off_is_not_promised(setting: str, left: tuple[str, ...],
     promises = promises_of(planned(f"{BASE}[pools.chat.engine]\n{setting}\n"))
     assert promises.kinds == left
     kept = report(*(seen(kind, "chat-0") for kind in promises.kinds), workers=("chat-0",))
-    (note,) = promises.explain(kept).notes
+    (note,) = promises.note(kept).notes
     assert note.startswith(f"{words} (deploy.toml:6) promises no ")
 
 
@@ -74,6 +75,23 @@ def test_no_cause_is_made_up() -> None:
     promises = promises_of(planned(BASE))
     found = promises.explain(report(seen("regex", "chat-0", "ignored"), workers=("chat-0",)))
     assert found.causes == ("chat-0: not in its settings: --grammar-backend xgrammar (default) keeps regex",)
+
+
+def test_what_holds_for_several_workers_is_said_once() -> None:
+    """Workers of one setting share a cause; a running launch is said to run so, what a file says to be set so."""
+    bad = [seen(kind, name, "aborted") for kind in ("regex", "ebnf") for name in ("chat-0", "chat-1")]
+    kept = promises_of(planned(BASE)).explain(report(*bad))
+    assert kept.causes == (
+        "chat-0, chat-1: not in their settings: --grammar-backend xgrammar (default) keeps regex, ebnf",
+    )
+    none = promises_of(planned(f"{BASE}engine.grammar_backend = 'none'\n"))
+    assert none.explain(report(*bad)).causes == (
+        "chat-0, chat-1 are set to run --grammar-backend none (deploy.toml:5)",
+    )
+    running = none.explain(report(*bad), "prod")
+    assert running.causes == ("chat-0, chat-1 run with --grammar-backend none (deploy.toml:5)",)
+    assert "cause (launch prod): chat-0, chat-1 run with" in render.table(running)
+    assert "chat-0, chat-1: regex: asked for" in render.table(running)
 
 
 def test_target_of_a_deployment() -> None:
