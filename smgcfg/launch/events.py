@@ -308,5 +308,8 @@ Event = (
     | LaunchStopped
 )
 
+#: The failures of a process that a restart may follow.
+Failed = Died | StartFailed | StartTimedOut | PortTaken | Hung
+
 #: The events that say what went wrong.
-Failure = Died | StartFailed | StartTimedOut | PortTaken | Hung | KeyRefused | LeftBehind
+Failure = Failed | KeyRefused | LeftBehind

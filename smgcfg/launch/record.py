@@ -79,6 +79,8 @@ class Record:
             "written": self._wall(),
             "reason": self._reason,
             "exit_code": self._exit_code,
+            "budget": plan.settings.restart_budget,
+            "window": plan.settings.restart_window,
             "processes": [
                 known.data(plan.url if known.spec is plan.gateway else known.spec.ready.url, self._last_lines(name))
                 for name, known in self._known.items()
@@ -86,6 +88,9 @@ class Record:
         }
 
     def _take_event(self, event: Event, now: float) -> None:
+        if isinstance(event, events.Failed) and event.restart:
+            known, window = self._known[event.name], self._plan.settings.restart_window
+            known.failures = [at for at in known.failures if now - at < window] + [now]
         match event:
             case events.Died() | events.Stopped():
                 died = isinstance(event, events.Died)
@@ -109,6 +114,7 @@ class _Known:
         self.spec = spec
         self.state: State = "starting"
         self.last_exit: dict[str, Any] | None = None
+        self.failures: list[float] = []
         self._since = now
         self._starts = 0
         self._started_at: float | None = None
@@ -152,6 +158,7 @@ class _Known:
             "pid": self._pid,
             "started": self._started,
             "restarts": max(0, self._starts - 1),
+            "failures": self.failures,
             "last_exit": self.last_exit,
             "last_lines": [line[:TAIL_WIDTH] for line in last_lines],
         }

@@ -11,6 +11,7 @@ One JSON object; times are seconds since 1970, starts are clock ticks as `alive.
     written     when the file was written
     reason      why it is being stopped: "SIGTERM", "asked", a process's name; null before
     exit_code   what the launcher exits with; null before it has stopped
+    budget, window  how often one process is started again after failures, within how many seconds
     processes   one object for each, the gateway first:
         name, role ("gateway", "worker"), url, gpus (list of text)
         seen_by     who says that it is ready: "gateway" or "http"
@@ -19,6 +20,7 @@ One JSON object; times are seconds since 1970, starts are clock ticks as `alive.
         pid         null while it has none
         started     the start of that pid
         restarts    how often it was started again
+        failures    when it failed and was to be started again, within the window
         last_exit   null, or {how: "SIGKILL", status, at, asked: whether it was told to, lines: its last ones}
         last_lines  the last lines it had printed when the file was written, long ones cut
 """
@@ -96,6 +98,8 @@ _SHAPE: Final[dict[str, Any]] = {
     **dict.fromkeys(("began", "written"), _TIMES),
     "reason": (str, type(None)),
     "exit_code": (int, type(None)),
+    "budget": int,
+    "window": (int, float),
     "processes": [
         {
             **dict.fromkeys(("name", "role", "url", "seen_by", "state"), str),
@@ -104,6 +108,7 @@ _SHAPE: Final[dict[str, Any]] = {
             "pid": (int, type(None)),
             "started": _TIMES,
             "restarts": int,
+            "failures": [(int, float)],
             "last_exit": (dict, type(None)),
             "last_lines": list,
         }

@@ -1,9 +1,11 @@
 """How a launch is described: one or more lines of text for every event."""
 
 import math
+import shlex
 import signal
 from collections.abc import Iterable
 
+from smgcfg.environment import Environment
 from smgcfg.launch import events
 from smgcfg.launch.child import Child
 from smgcfg.launch.events import Event
@@ -28,10 +30,13 @@ class Wording:
 
     Args:
         plan: What is launched.
+        environment: Says where launches are found by their names.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, environment: Environment | None = None) -> None:
         self._plan = plan
+        usual = (environment or Environment.current()).run_dirs(plan.name)
+        self._found_by = plan.name if plan.run_dir in usual else shlex.quote(plan.run_dir)
         self._specs = {spec.name: spec for spec in plan.processes}
         self._width = max(map(len, self._specs)) + 1
 
@@ -81,7 +86,8 @@ class Wording:
                 kept = f", {_kept(event.kept)} kept serving" if event.kept and word == "ready" else ""
                 yield self.about(event.name, f"{word}{again} {duration(event.after)}  pid {event.pid}{kept}")
             case events.LaunchReady():
-                yield f"READY {self._plan.url}   model {self._plan.model}   stop: Ctrl-C"
+                how = f"stop: Ctrl-C   status: smgcfg status {self._found_by}"
+                yield f"READY {self._plan.url}   model {self._plan.model}   {how}"
             case events.Checked():
                 yield from (self.about("verify", line) for line in event.lines)
             case events.Died():
@@ -143,9 +149,7 @@ class Wording:
         else:
             yield "  it printed nothing"
 
-    def _then(
-        self, event: events.Died | events.StartFailed | events.StartTimedOut | events.PortTaken | events.Hung
-    ) -> str:
+    def _then(self, event: events.Failed) -> str:
         """Return which restart follows from a failure."""
         if not event.restart:
             return ""

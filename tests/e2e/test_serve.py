@@ -46,7 +46,7 @@ def test_what_an_operator_sees(place: Place) -> None:
         r"gateway  up \d\.\d s  pid \d+",
         *[r"demo-[01]   ready \d\.\d s  pid \d+"] * 2,
         r"verify +demo-0 ok, demo-1 ok \(14 of 14 promises, \d+\.\d s\)",
-        rf"READY {place.url}   model public   stop: Ctrl-C",
+        rf"READY {place.url}   model public   stop: Ctrl-C   status: smgcfg status trial",
         r"trial: SIGTERM: stopping, the gateway finishes .*",
         r"gateway  stopped \d\.\d s  exit code 0",
         *[r"demo-[01]   stopped \d\.\d s  exit code 0"] * 2,

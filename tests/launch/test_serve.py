@@ -48,7 +48,9 @@ def test_what_an_operator_sees(tmp_path: Path, marked: Marked) -> None:
     with launcher_of(plan, marked, tmp_path) as launcher:
         launcher.says("^READY")
         assert launcher.lines[0][1] == f"trial: starting 2 workers, run dir {tmp_path / 'run'}"
-        assert f"READY {plan.url}   model fake   stop: Ctrl-C" in launcher.text.splitlines()
+        # It is in none of the usual places, so it is found by its run directory.
+        status = f"status: smgcfg status {plan.run_dir}"
+        assert f"READY {plan.url}   model fake   stop: Ctrl-C   {status}" in launcher.text.splitlines()
         launcher.says(r"^gateway  up \d\.\d s  pid \d+$")
         launcher.says(r"^chat-0   ready \d\.\d s  pid \d+$")
         launcher.says(r"^chat-0  \| hello$")

@@ -22,7 +22,7 @@ def test_a_name_that_can_not_be_printed_is_none(tmp_path: Path) -> None:
     """A name with commands to a terminal in it is not shown to anybody."""
     launcher = {"pid": 1, "started": 1, "namespace": ""}
     texts = dict.fromkeys(("run_dir", "url", "model", "phase"), "x")
-    rest = dict.fromkeys(("began", "written", "reason", "exit_code"))
+    rest = {**dict.fromkeys(("began", "written", "reason", "exit_code")), "budget": 5, "window": 600.0}
     state = {"format": 1, "name": "a", **texts, **rest, "launcher": launcher, "processes": []}
     (tmp_path / NAME).write_text(json.dumps(state))
     assert read_state(str(tmp_path)) == state

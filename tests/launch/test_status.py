@@ -7,9 +7,11 @@ import signal
 import stat
 from pathlib import Path
 
+import pytest
 from launch.operating import Home, smgcfg
 from launch.plans import real_launch, until
 
+from smgcfg.cli.status import show_all
 from smgcfg.environment import Environment
 from smgcfg.launch.state import StateFile, read_state
 
@@ -41,6 +43,28 @@ def test_a_launch_that_nobody_knows(home: Home) -> None:
         assert said.err == f"smgcfg: no launch {home.name[:-1]!r}; did you mean {home.name}?\n"
         # A run directory names a launch as well, wherever it is.
         assert smgcfg("status", str(home.run_dir)).code == 0
+
+
+def test_no_launch_at_all(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there is no launch that is said beside the output, and the exit code is that of a name of none."""
+    nobody = Environment(uid=4_000_000, python="python")
+    assert show_all(nobody, as_json=False) == 4
+    assert capsys.readouterr() == ("", "no launches\n")
+    assert show_all(nobody, as_json=True) == 4
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_restarts_are_held_against_the_budget(home: Home) -> None:
+    """A worker that died and came back is shown with how much of its budget it has used; one that did not, without."""
+    with home.up(home.plan([], [], restart_budget=3)) as launcher:
+        os.kill(launcher.pid("chat-1"), signal.SIGKILL)
+        launcher.says("^chat-1 +ready again")
+        said = smgcfg("status", home.name).out
+        assert re.search(r"^chat-1 +ready .* 1 \(of 3\) +", said, re.MULTILINE)
+        assert re.search(r"^chat-0 +ready .* \d+ +0 +", said, re.MULTILINE)
+        told = json.loads(smgcfg("status", home.name, "--json").out)
+        assert (told["budget"], told["window"]) == (3, 600.0)
+        assert [len(one["failures"]) for one in told["processes"]] == [0, 0, 1]
 
 
 def test_a_launch_whose_launcher_was_killed(home: Home) -> None:
@@ -98,7 +122,7 @@ def test_no_file_that_is_not_ours(tmp_path: Path) -> None:
     state = StateFile(str(tmp_path))
     path = tmp_path / "state.json"
     texts = dict.fromkeys(("name", "run_dir", "url", "model", "phase"), "x")
-    rest = dict.fromkeys(("began", "written", "reason", "exit_code"))
+    rest = {**dict.fromkeys(("began", "written", "reason", "exit_code")), "budget": 5, "window": 600.0}
     whole = {"format": 1, **texts, **rest, "launcher": {"pid": 1, "started": 1, "namespace": ""}, "processes": []}
     state.write(whole)
     assert read_state(str(tmp_path)) == whole

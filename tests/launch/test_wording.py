@@ -3,6 +3,7 @@
 import pytest
 from launch.trials import small_plan
 
+from smgcfg.environment import Environment
 from smgcfg.launch import events
 from smgcfg.launch.child import Child
 from smgcfg.launch.effects import Exit
@@ -36,7 +37,10 @@ def test_durations(seconds: float, text: str) -> None:
     [
         (events.Ready("gateway", 4711, 0.31), ["gateway  up 0.3 s  pid 4711"]),
         (events.Ready("chat-0", 4712, 91.0), ["chat-0   ready 1m31s  pid 4712"]),
-        (events.LaunchReady(91.0), ["READY http://127.0.0.1:8080   model fake   stop: Ctrl-C"]),
+        (
+            events.LaunchReady(91.0),
+            ["READY http://127.0.0.1:8080   model fake   stop: Ctrl-C   status: smgcfg status /run/trial"],
+        ),
         (events.Ready("gateway", 4711, 0.31, True, ("chat-0",)), ["gateway  up again 0.3 s  pid 4711"]),
         (
             events.Ready("chat-1", 4713, 82.0, True, ("chat-0",)),
@@ -138,6 +142,14 @@ def test_events(event: Event, lines: list[str]) -> None:
     plan = small_plan()
     workers = (plan.workers[0], plan.workers[1].evolve(gpus=("2", "3")))
     assert list(Wording(plan.evolve(workers=workers)).lines(event)) == lines
+
+
+def test_how_to_ask_for_the_status() -> None:
+    """A launch in one of the usual places is asked for by its name, another by its run directory."""
+    home = Environment(uid=7, python="python", xdg_runtime_dir="/run/user/7")
+    for run_dir, name in (("/run/user/7/smgcfg-7/trial", "trial"), ("/srv/a b", "'/srv/a b'")):
+        (line,) = Wording(small_plan().evolve(run_dir=run_dir), home).lines(events.LaunchReady(1.0))
+        assert line.endswith(f"   status: smgcfg status {name}")
 
 
 def test_every_event_has_words() -> None:
