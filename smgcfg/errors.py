@@ -39,6 +39,7 @@ CODES: Final[dict[str, str]] = {
     "SMG031": "the run directory can not be used",
     "SMG032": "a program is missing",
     "SMG033": "the version is not the expected one, or not known",
+    "SMG034": "this machine allows too little",
     "SMG040": "the gateway does not take the request",
     "SMG041": "no running launch of that name",
     "SMG050": "constraints are not enforced",
@@ -99,6 +100,11 @@ def error(code: str, key: str, message: str, where: Origin | None = None, hint: 
 def warning(code: str, key: str, message: str, where: Origin | None = None, hint: str = "") -> Finding:
     """Return a finding of severity "warning"."""
     return Finding(code, "warning", key, message, where, hint)
+
+
+def reason_of(problem: OSError) -> str:
+    """Return why the system refused something, as messages say it: "no space left on device"."""
+    return (problem.strerror or str(problem) or type(problem).__name__).lower()
 
 
 def errors_in(findings: Iterable[Finding]) -> list[Finding]:

@@ -102,6 +102,10 @@ EXPLANATIONS: Final[dict[str, str]] = {
         "The version that is installed is not the one that the file names, or what the file names or is installed is "
         "none whose flags smgcfg knows, so that checks are made against another."
     ),
+    "SMG034": (
+        "The launch would fail in the middle, as a limit of this process is too low for it. One that may be raised is "
+        "raised, as far as it has to be."
+    ),
     "SMG040": "The gateway runs and refuses the request: it wants another key, or does not serve the model.",
     "SMG041": "No launch of this name is running here, and no file has the name.",
     "SMG050": (

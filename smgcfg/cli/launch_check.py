@@ -49,13 +49,16 @@ class LaunchCheck:
     def poll(self) -> Checked | None:
         """Begin when called for the first time; return what was found once that is known."""
         if self._thread.ident is None:
-            self._thread.start()
+            try:
+                self._thread.start()
+            except RuntimeError as problem:  # a limit on the number of threads
+                return self._bad([f"NOT VERIFIED: {problem}"])
         return self._found
 
     def _run(self) -> None:
         try:
             report = verify_launch(self._target, self._promises, limits=self._limits)
-        except SmgcfgError as problem:
+        except (SmgcfgError, OSError, RuntimeError) as problem:
             self._found = self._bad([f"NOT VERIFIED: {problem}"])
         else:
             self._found = Checked(True, tuple(summary(report))) if report.ok else self._bad(summary(report))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any, Final
 
-from smgcfg.errors import SmgcfgError
+from smgcfg.errors import SmgcfgError, reason_of
 from smgcfg.launch.control import short_path
 
 #: How long a launcher that is well may take to answer, in seconds: its loop never waits.
@@ -76,4 +76,4 @@ def _answers(connection: socket.socket) -> Iterator[dict[str, Any]]:
 
 
 def _reason(problem: OSError) -> str:
-    return "it does not take connections" if isinstance(problem, TimeoutError) else (problem.strerror or "").lower()
+    return "it does not take connections" if isinstance(problem, TimeoutError) else reason_of(problem)

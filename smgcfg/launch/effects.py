@@ -108,12 +108,14 @@ class GatewayView(Value):
         workers: The workers it knows.
         problem: Why it could not be asked, or empty.
         refused: Whether it wants another API key than the plan's.
+        asked: Whether it was asked: a problem of ours is not held against it.
     """
 
     ready: bool
     workers: tuple[WorkerView, ...] = ()
     problem: str = ""
     refused: bool = False
+    asked: bool = True
 
 
 class Answer(Value):

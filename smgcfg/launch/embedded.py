@@ -8,8 +8,9 @@ from typing import TextIO
 from smgcfg.errors import LaunchError
 from smgcfg.launch import events
 from smgcfg.launch.events import Event
+from smgcfg.launch.limits import raise_limit
 from smgcfg.launch.port_locks import PortLocks
-from smgcfg.launch.run import Session, check_host
+from smgcfg.launch.run import Session, check_host, refusals
 from smgcfg.launch.run_dir import RunDir
 from smgcfg.launch.signals import Waker
 from smgcfg.launch.wording import Wording
@@ -90,17 +91,21 @@ class Launch:
     def __enter__(self) -> "Launch":
         """Start everything.
 
+        The limit of files that the program may have open is raised where that is necessary, and not beyond.
+
         Raises:
             ConfigError: The machine is not fit for the plan; nothing was started.
+            LaunchError: The system refuses what the launcher itself can not do without; nothing was started.
         """
         check_host(self.plan)
-        with ExitStack() as stack:
+        raise_limit(self.plan)
+        with refusals(self.plan), ExitStack() as stack:
             out = self._out or stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
             self._session = stack.enter_context(Session(self.plan, out, out, self._watch))
             stack.enter_context(RunDir(self.plan))
             stack.enter_context(PortLocks(self.plan))
+            self._waker = Waker(self._stop_asked, self._session.selector)
             self._stack = stack.pop_all()
-        self._waker = Waker(self._stop_asked, self._session.selector)
         # A daemon, as the program may end without leaving the block; the guards then stop everything.
         self._thread = threading.Thread(target=self._run, name=f"smgcfg {self.plan.name}", daemon=True)
         self._thread.start()
@@ -113,8 +118,10 @@ class Launch:
     def _run(self) -> None:
         exit_code = 1
         try:
-            with self._stack:
+            with refusals(self.plan), self._stack:
                 exit_code = self._session.run()
+        except LaunchError as problem:
+            self._failures.append(str(problem))
         finally:
             with self._changed:
                 self.exit_code = exit_code

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from smgcfg.errors import reason_of
 from smgcfg.value import Value
 
 #: How long an answer may take, in seconds.
@@ -26,11 +27,13 @@ class Reply(Value):
         status: The status code, or 0 when there was no answer.
         body: The body.
         problem: Why there was no answer, or empty.
+        asked: Whether anything was asked: not when there was no socket left to ask with.
     """
 
     status: int
     body: bytes = b""
     problem: str = ""
+    asked: bool = True
 
     @property
     def trouble(self) -> str:
@@ -71,10 +74,9 @@ class Exchange:
         self._heard = heard
         self._selector = selector
         self._port = self._parts.port or (443 if self._parts.scheme == "https" else 80)
-        self._socket = socket_not_on(self._port, socket.AF_INET6 if ":" in self._host else socket.AF_INET)
-        self._socket.setblocking(False)
+        self._socket: socket.socket
         self._steps = self._talk()
-        self._closed = False
+        self._closed = True
 
     @property
     def _host(self) -> str:
@@ -82,6 +84,13 @@ class Exchange:
 
     def start(self) -> None:
         """Begin."""
+        try:
+            self._socket = socket_not_on(self._port, socket.AF_INET6 if ":" in self._host else socket.AF_INET)
+        except OSError as problem:
+            self._done(Reply(0, problem=reason_of(problem), asked=False))
+            return
+        self._closed = False
+        self._socket.setblocking(False)
         self._selector.register(self._socket.fileno(), selectors.EVENT_WRITE, self._go_on)
         self._go_on()
 
@@ -107,7 +116,7 @@ class Exchange:
             if not self._closed:
                 self._finish(_parse(stop.value))
         except OSError as error:
-            self._finish(Reply(0, problem=(error.strerror or type(error).__name__).lower()))
+            self._finish(Reply(0, problem=reason_of(error)))
         else:
             self._selector.modify(self._socket.fileno(), wanted, self._go_on)
 

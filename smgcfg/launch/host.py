@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from smgcfg.errors import Finding, error, warning
+from smgcfg.launch.limits import limit_findings
 from smgcfg.launch.listeners import owner_of_port
 from smgcfg.launch.port_locks import lock_finding
 from smgcfg.launch.run_dir import owned_finding, owner_of, run_dir_findings
@@ -23,7 +24,7 @@ def host_findings(plan: Plan) -> list[Finding]:
     """Return what stands against launching a plan on this machine.
 
     That is: a run directory that can not be trusted or is in use, ports that are taken, and by whom, programs that are
-    not there, and what it takes to replace a zmq worker. Nothing is changed.
+    not there, a limit that is too low, and what it takes to replace a zmq worker. Nothing is changed.
 
     Args:
         plan: What would be launched.
@@ -32,6 +33,7 @@ def host_findings(plan: Plan) -> list[Finding]:
     if not found and (owner := owner_of(plan.run_dir)) is not None:
         # Its ports are taken for the same reason, which need not be said for each.
         return [owned_finding(plan, owner)]
+    found += limit_findings(plan)
     for spec in plan.processes:
         found += [_long_path_finding(spec, path) for path in spec.sockets if len(os.fsencode(path)) > SOCKET_PATH_LIMIT]
         found += program_findings(spec)
@@ -113,13 +115,13 @@ def port_findings(ports: Iterable[tuple[ProcessSpec, Port]]) -> list[Finding]:
 def _bind(port: Port) -> int:
     """Return 0 if a port can be bound, else the error's number."""
     family = socket.AF_INET6 if ":" in port.host else socket.AF_INET
-    with socket.socket(family) as probe:
-        # As every server does: a connection that was closed a moment ago is no obstacle, a listener is.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
+    try:
+        with socket.socket(family) as probe:
+            # As every server does: a connection that was closed a moment ago is no obstacle, a listener is.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((port.host, port.number))
-        except socket.gaierror:
-            return errno.EADDRNOTAVAIL
-        except OSError as problem:
-            return problem.errno or errno.EINVAL
+    except socket.gaierror:
+        return errno.EADDRNOTAVAIL
+    except OSError as problem:
+        return problem.errno or errno.EINVAL
     return 0

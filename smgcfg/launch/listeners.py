@@ -91,22 +91,27 @@ def owner_of_port(number: int) -> str:
 
 
 def _owner(inodes: set[str]) -> str:
-    for entry in os.listdir("/proc"):
-        if entry.isdecimal() and not inodes.isdisjoint(_held(entry)):
-            try:
-                name = Path("/proc", entry, "comm").read_text(encoding="utf-8", errors="replace").strip()
-            except OSError:
-                name = "?"
-            return f"pid {entry} ({name})"
+    with contextlib.suppress(OSError):
+        for entry in os.listdir("/proc"):
+            if entry.isdecimal() and not inodes.isdisjoint(_held(entry)):
+                try:
+                    name = Path("/proc", entry, "comm").read_text(encoding="utf-8", errors="replace").strip()
+                except OSError:
+                    name = "?"
+                return f"pid {entry} ({name})"
     return "a process of another user" if inodes else "a process that can not be seen from here"
 
 
 def _held(pid: object) -> Iterator[str]:
-    """Yield the inodes of the sockets that a process has open, as far as we may see them."""
+    """Yield the inodes of the sockets that a process has open, as far as we may see them.
+
+    Raises:
+        OSError: There is no descriptor left to look with.
+    """
     directory = f"/proc/{pid}/fd"
     try:
         descriptors = os.listdir(directory)
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         return
     for descriptor in descriptors:
         with contextlib.suppress(OSError):
@@ -135,7 +140,10 @@ class HostSockets:
         found = self._found(ports)
         if not found or not self._sees_processes:
             return Listeners(frozenset(one.port for one in found))
-        held = {inode for pid in self._tree(name) for inode in _held(pid)}
+        try:
+            held = {inode for pid in self._tree(name) for inode in _held(pid)}
+        except OSError:
+            return Listeners(frozenset())  # there is no descriptor left to look with: nobody is a stranger for that
         own = frozenset(one.port for one in found if one.inode in held)
         strangers = [one for one in found if one.inode not in held]
         if strangers:

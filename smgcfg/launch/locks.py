@@ -1,6 +1,5 @@
 """Files that one process holds as long as it lives: when it is gone, however it ended, so is its hold."""
 
-import contextlib
 import fcntl
 import os
 import time
@@ -38,12 +37,17 @@ def take_lock(path: Path, text: str, prepare: Callable[[], None]) -> int | None:
                 time.sleep(0.01)
                 continue
             return None
-        # Its last owner may have removed the file between our opening and our locking it.
-        with contextlib.suppress(FileNotFoundError):
+        try:
+            # Its last owner may have removed the file between our opening and our locking it.
             if os.path.samestat(os.fstat(fd), os.stat(path)):
                 os.ftruncate(fd, 0)
                 os.write(fd, text.encode())
                 return fd
+        except FileNotFoundError:
+            pass
+        except OSError:
+            os.close(fd)
+            raise
         os.close(fd)
 
 

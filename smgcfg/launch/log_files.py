@@ -1,6 +1,7 @@
 """One file for each process of a launch, of a bounded size, written by a thread: a slow disk holds up nobody."""
 
 import contextlib
+import errno
 import os
 import threading
 from collections import deque
@@ -9,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from smgcfg.errors import reason_of
 from smgcfg.launch.recent import Line
 from smgcfg.launch.run_dir import make_private
 from smgcfg.launch.times import stamp
@@ -29,7 +31,7 @@ class LogFiles:
         backups: How many older files of a process are kept.
 
     Raises:
-        OSError: The directory can not be made.
+        OSError: The directory can not be made, or no thread started.
     """
 
     def __init__(self, directory: str, max_bytes: int, backups: int) -> None:
@@ -47,7 +49,10 @@ class LogFiles:
         self._said = False
         # A daemon: a disk that hangs does not keep the launcher from ending.
         self._thread = threading.Thread(target=self._run, name="smgcfg logs", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as problem:  # a limit on the number of threads
+            raise OSError(errno.EAGAIN, str(problem)) from None
 
     def add(self, line: Line) -> None:
         """Have a line written; never waits for the disk."""
@@ -139,7 +144,7 @@ class _File:
         except OSError as problem:
             # The marker is no line that was lost, and is written with the right number next time.
             self._lost += min(len(waiting), len(lines))
-            return f"{str(self._path)!r} can not be written: {(problem.strerror or str(problem)).lower()}"
+            return f"{str(self._path)!r} can not be written: {reason_of(problem)}"
         return ""
 
     def close(self) -> None:

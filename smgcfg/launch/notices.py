@@ -38,8 +38,12 @@ class ZmqMessenger:
     def tell(self, name: str, notice: DeathNotice) -> None:
         """Push the death notice of a worker."""
         thread = threading.Thread(target=self._run, args=(name, notice), name=f"smgcfg notice {name}", daemon=True)
-        self._threads = [*(other for other in self._threads if other.is_alive()), thread]
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as problem:  # a limit on the number of threads
+            self._end(name, str(problem))
+        else:
+            self._threads = [*(other for other in self._threads if other.is_alive()), thread]
 
     def poll(self) -> Sequence[Told]:
         """Return what became of the notices since the last call."""
@@ -54,8 +58,11 @@ class ZmqMessenger:
     def _run(self, name: str, notice: DeathNotice) -> None:
         try:
             problem = push(notice)
-        except ImportError as error:
+        except (ImportError, OSError) as error:
             problem = str(error)
+        self._end(name, problem)
+
+    def _end(self, name: str, problem: str) -> None:
         self._told.append(Told(name, problem))
         self._waker.wake_up()
 
@@ -71,6 +78,7 @@ def push(notice: DeathNotice) -> str:
 
     Raises:
         ImportError: pyzmq is not there.
+        OSError: It can not be read.
     """
     import zmq
 

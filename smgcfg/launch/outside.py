@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from smgcfg.errors import reason_of
 from smgcfg.launch import events
 from smgcfg.launch.control import Caller, Control, Refused
 from smgcfg.launch.events import Event
@@ -70,12 +71,12 @@ class Outside:
         try:
             self._control.open()
         except OSError as problem:
-            self._say(f"{self._plan.name}: no control socket: {_reason(problem)}")
+            self._say(f"{self._plan.name}: no control socket: {reason_of(problem)}")
         if settings.log_dir is not None:
             try:
                 self._files = LogFiles(settings.log_dir, settings.log_max_bytes, settings.log_backups)
             except OSError as problem:
-                self._say(f"{self._plan.name}: no log files in {settings.log_dir!r}: {_reason(problem)}")
+                self._say(f"{self._plan.name}: no log files in {settings.log_dir!r}: {reason_of(problem)}")
 
     def line(self, process: str, stream: str, text: str) -> None:
         """Take a line that a process printed."""
@@ -114,7 +115,7 @@ class Outside:
             self._state.write(self._record.data())
         except OSError as problem:
             if not self._state_problem:
-                self._say(f"{self._plan.name}: the state file can not be written: {_reason(problem)}")
+                self._say(f"{self._plan.name}: the state file can not be written: {reason_of(problem)}")
             self._state_problem = True
         else:
             self._state_problem = False
@@ -176,7 +177,3 @@ class Outside:
         if isinstance(name, str) and (name in self._supervisor.children or name in more):
             return name
         raise Refused(f"no process of that name: {name!r}")
-
-
-def _reason(problem: OSError) -> str:
-    return (problem.strerror or str(problem)).lower()

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from smgcfg.errors import ConfigError, Finding, error
+from smgcfg.errors import ConfigError, Finding, error, reason_of
 from smgcfg.launch.locks import holder_of, take_lock
 from smgcfg.launch.run_dir import make_private, run_dir_findings
 from smgcfg.process import Plan, Port, ProcessSpec
@@ -77,8 +77,8 @@ class PortLocks:
         try:
             fd = take_lock(path, f"{self._plan.name!r}, pid {os.getpid()}", lambda: make_private(str(path.parent)))
         except OSError as problem:
-            reason = (problem.strerror or str(problem)).lower()
-            return error("SMG030", spec.name, f"the lock {str(path)!r} of a port can not be made: {reason}")
+            message = f"the lock {str(path)!r} of a port can not be made: {reason_of(problem)}"
+            return error("SMG030", spec.name, message)
         if fd is None:
             return _held(spec, port, holder_of(path) or "")
         self._held[path] = fd

@@ -1,6 +1,7 @@
 """Asks the gateway and its workers over HTTP, all at once and without waiting."""
 
 import math
+import os
 import re
 import selectors
 import time
@@ -101,9 +102,8 @@ class HttpProber:
     def probe(self, number: int) -> None:
         """Ask for one token, with a text that no policy sends to the same worker as the one before."""
         import json
-        import secrets
 
-        body = {"model": self._place.model, "prompt": secrets.token_hex(8), "max_tokens": 1, "stream": True}
+        body = {"model": self._place.model, "prompt": os.urandom(8).hex(), "max_tokens": 1, "stream": True}
         probe = _Probe(number, lambda answer: self._answers.append(answer))
 
         def heard(data: bytes) -> None:
@@ -164,7 +164,8 @@ class HttpProber:
     def _take_readiness(self, reply: Reply) -> None:
         content = json_of(reply.body)
         if reply.status not in (200, 503) or not isinstance(content, dict):
-            self._answers.append(GatewayView(False, self._workers, reply.trouble or "not an answer of the gateway"))
+            problem = reply.trouble or "not an answer of the gateway"
+            self._answers.append(GatewayView(False, self._workers, problem, asked=reply.asked))
             return
         ready = reply.status == 200
         healthy = content.get("healthy_workers", 0)
@@ -177,7 +178,8 @@ class HttpProber:
             content = json_of(reply.body)
             if reply.trouble or not isinstance(content, dict):
                 refused = reply.status in (401, 403)
-                self._answers.append(GatewayView(ready, self._workers, reply.trouble or "no list", refused))
+                problem = reply.trouble or "no list"
+                self._answers.append(GatewayView(ready, self._workers, problem, refused, reply.asked))
                 return
             self._healthy, self._listed_at = healthy, now
             self._workers = tuple(

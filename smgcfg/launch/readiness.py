@@ -58,7 +58,7 @@ class Readiness:
                     yield child, answer.ok and self._is_itself(child)
             return
         self.serves = answer.ready
-        if self._gateway.state == "ready":
+        if self._gateway.state == "ready" and answer.asked:
             self._gateway.seen = answer.problem
             yield self._gateway, not answer.problem
         views = {view.url: view for view in answer.workers}

@@ -12,7 +12,8 @@ def reap_all_but(own: Container[int]) -> None:
     Args:
         own: The children that somebody else waits for.
     """
-    with contextlib.suppress(ChildProcessError):
+    # There is no child, or none that can be told from ours, for want of a descriptor: the next end is a next chance.
+    with contextlib.suppress(OSError):
         # Only looked at first: to wait for any of them would take the exit codes of our own, too.
         while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
             if ended.si_pid in own:

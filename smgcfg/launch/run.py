@@ -1,19 +1,21 @@
 """Launches a plan on this machine and stays with it until it has stopped."""
 
+import math
 import os
 import selectors
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import Any, Literal, TextIO
 
-from smgcfg.errors import ConfigError, error, errors_in
+from smgcfg.errors import ConfigError, LaunchError, error, errors_in, reason_of
 from smgcfg.launch.console import Console
 from smgcfg.launch.effects import Check
 from smgcfg.launch.events import Event
 from smgcfg.launch.host import host_findings
 from smgcfg.launch.json_lines import JsonLines
+from smgcfg.launch.limits import raise_limit
 from smgcfg.launch.listeners import HostSockets
 from smgcfg.launch.notices import ZmqMessenger
 from smgcfg.launch.notify import Notifier
@@ -118,8 +120,8 @@ class Session:
         next_tick = self._progress.tick(self.supervisor, self._clock.now())
         if self.supervisor.phase == "stopped":
             return self.supervisor.exit_code
-        wake_at = min(self.supervisor.wake_at, self._prober.wake_at, next_tick, next_turn)
-        patience = None if wake_at == float("inf") else max(0.0, wake_at - self._clock.now())
+        wake_at = min(self.supervisor.wake_at, self._spawner.wake_at, self._prober.wake_at, next_tick, next_turn)
+        patience = None if wake_at == math.inf else max(0.0, wake_at - self._clock.now())
         for key, mask in self.selector.select(patience):
             # A call may have closed what a later event of the same round is about.
             if self.selector.get_map().get(key.fd) is key:
@@ -160,6 +162,22 @@ def check_host(plan: Plan) -> None:
         raise ConfigError(findings)
 
 
+@contextmanager
+def refusals(plan: Plan) -> Iterator[None]:
+    """Make a report of what the system refuses the launcher itself, where nothing else can be done about it.
+
+    Args:
+        plan: What is launched: its guards have stopped it by then.
+
+    Raises:
+        LaunchError: On leaving, in place of an OSError.
+    """
+    try:
+        yield
+    except OSError as problem:
+        raise LaunchError(f"{plan.name}: the launcher can not go on: {reason_of(problem)}") from problem
+
+
 def serve(
     plan: Plan,
     *,
@@ -187,10 +205,13 @@ def serve(
 
     Raises:
         ConfigError: The machine is not fit for the plan; nothing was started.
+        LaunchError: The system refuses what the launcher itself can not do without; nothing is left.
     """
     _open_standard_streams()
     check_host(plan)
+    raise_limit(plan)
     with (
+        refusals(plan),
         closing(Notifier(os.environ)) as notifier,
         Session(
             plan,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from smgcfg.errors import ConfigError, Finding, error
+from smgcfg.errors import ConfigError, Finding, error, reason_of
 from smgcfg.launch.locks import holder_of, take_lock
 from smgcfg.process import Plan
 
@@ -31,7 +31,7 @@ def run_dir_findings(path: str) -> list[Finding]:
     except FileNotFoundError:
         return []
     except OSError as problem:
-        return [_finding(f"{path!r} can not be looked at: {_reason(problem)}")]
+        return [_finding(f"{path!r} can not be looked at: {reason_of(problem)}")]
 
 
 def _writable_by_all(status: os.stat_result) -> bool:
@@ -95,7 +95,7 @@ class RunDir:
         try:
             self._lock = self._take()
         except OSError as problem:
-            raise ConfigError([_finding(f"{self.path!r} can not be made ready: {_reason(problem)}")]) from None
+            raise ConfigError([_finding(f"{self.path!r} can not be made ready: {reason_of(problem)}")]) from None
         remove_sockets(self._sockets)
         return self
 
@@ -143,7 +143,3 @@ def remove_sockets(paths: Iterable[str]) -> None:
 
 def _finding(message: str, hint: str = "") -> Finding:
     return error("SMG031", "launch.run_dir", message, hint=hint)
-
-
-def _reason(problem: OSError) -> str:
-    return (problem.strerror or str(problem)).lower()

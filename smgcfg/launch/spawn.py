@@ -1,6 +1,7 @@
 """Runs processes for real: each under a guard, its output read as it comes, everything heard through one selector."""
 
 import contextlib
+import math
 import os
 import selectors
 import signal
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from smgcfg.errors import reason_of
 from smgcfg.launch.effects import Exit, Exited, Gone, NotStarted, Report, Started
 from smgcfg.launch.logs import Log
 from smgcfg.process import ProcessSpec
@@ -53,7 +55,11 @@ class GuardedSpawner:
         if spec.name in self._guarded:
             raise ValueError(f"{spec.name!r} is running")
         mark = f"{self._token}.{spec.name}"
-        self._guarded[spec.name] = _Guarded(spec, mark, self._grace, self._selector, self._lines, self._report)
+        try:
+            self._guarded[spec.name] = _Guarded(spec, mark, self._grace, self._selector, self._lines, self._report)
+        except OSError as problem:
+            # There are no descriptors, processes or memory left: it may be tried again when there are.
+            self._reports.append(NotStarted(spec.name, f"its guard can not be started: {reason_of(problem)}"))
 
     def stop(self, name: str) -> None:
         """Ask a process to end; nothing happens when it is gone."""
@@ -64,6 +70,11 @@ class GuardedSpawner:
         """Kill a process and all it started; a second call does so without its guard, which may be stuck."""
         if name in self._guarded:
             self._guarded[name].kill()
+
+    @property
+    def wake_at(self) -> float:
+        """When `poll` wants to be called at the latest: at once if there is something to report, else never."""
+        return -math.inf if self._reports else math.inf
 
     def poll(self) -> Sequence[Report]:
         """Return what happened since the last call."""
@@ -128,22 +139,29 @@ class _Guarded:
         self._launch(grace, {**os.environ, **dict(spec.env), MARK: mark})
 
     def _launch(self, grace: float, env: dict[str, str]) -> None:
-        self._socket, theirs = socket.socketpair()
-        pipes = {stream: os.pipe() for stream in ("out", "err")}
-        with theirs:
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            self._socket, socket_of_guard = socket.socketpair()
+            ours.callback(self._socket.close)
+            theirs.callback(socket_of_guard.close)
+            write_ends = []
+            for stream in ("out", "err"):
+                read_end, write_end = os.pipe()
+                ours.callback(os.close, read_end)
+                theirs.callback(os.close, write_end)
+                os.set_blocking(read_end, False)
+                self._outputs[read_end] = stream
+                write_ends.append(write_end)
             self._guard = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(_GUARD), str(theirs.fileno()), self.spec.name],
+                [sys.executable, "-I", "-S", str(_GUARD), str(socket_of_guard.fileno()), self.spec.name],
                 stdin=subprocess.DEVNULL,
-                stdout=pipes["out"][1],
-                stderr=pipes["err"][1],
-                pass_fds=[theirs.fileno()],
+                stdout=write_ends[0],
+                stderr=write_ends[1],
+                pass_fds=[socket_of_guard.fileno()],
                 start_new_session=True,
             )
-        for stream, (read_end, write_end) in pipes.items():
-            os.close(write_end)
-            os.set_blocking(read_end, False)
-            self._outputs[read_end] = stream
-            self._selector.register(read_end, selectors.EVENT_READ, lambda _, fd=read_end: self._read(fd))
+            ours.pop_all()  # they stay open
+        for fd in self._outputs:
+            self._selector.register(fd, selectors.EVENT_READ, lambda _, fd=fd: self._read(fd))
         entries = [f"{name}={value}" for name, value in env.items()]
         fields = [str(grace), str(len(entries)), *entries, *self.spec.argv]
         frame = b"\0".join(os.fsencode(field) for field in fields)
@@ -247,12 +265,16 @@ class _Guarded:
     def _sweep(self) -> None:
         """Kill everything that carries the mark or is in the session of the program, until nothing is found."""
         for _ in range(_SWEEPS):
-            found = marked(self._mark, self._pid)
+            try:
+                found = marked(self._mark, self._pid)
+            except OSError:
+                found = []  # there is no descriptor left to look with: there may be one in a moment
+            else:
+                if not found:
+                    break
             for pid in found:
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-            if not found:
-                break
             time.sleep(0.005)
 
     def _read(self, fd: int) -> bool:

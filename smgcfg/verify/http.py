@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 import attrs
 
+from smgcfg.errors import reason_of
+
 #: No answer is read beyond this, in bytes: a probe asks for a few hundred tokens, the metrics of a gateway are larger.
 ANSWER_LIMIT: Final = 32 << 20
 
@@ -172,5 +174,5 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, OSError):
-        return (error.strerror or str(error) or type(error).__name__).lower()
+        return reason_of(error)
     return f"not an HTTP answer ({type(error).__name__})"

@@ -3,7 +3,7 @@
 import time
 from typing import Final
 
-from smgcfg.errors import ConfigError, LaunchError, error
+from smgcfg.errors import ConfigError, LaunchError, error, reason_of
 from smgcfg.verify.report import Report
 
 PREFIX: Final = "smgcfg_verify"
@@ -85,5 +85,4 @@ class Metrics:
         try:
             start_http_server(port, host, self._registry)
         except OSError as problem:
-            reason = (problem.strerror or str(problem)).lower()
-            raise LaunchError(f"metrics can not be shown at {host}:{port}: {reason}") from None
+            raise LaunchError(f"metrics can not be shown at {host}:{port}: {reason_of(problem)}") from None

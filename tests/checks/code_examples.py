@@ -1,6 +1,7 @@
 """For each code one example that has it: what an operator would have done, and what is said."""
 
 import os
+import resource
 import socket
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from planning import HERE, deployment, good, planned, pool
 from smgcfg.errors import ConfigError, Finding
 from smgcfg.installed import with_installed_versions
 from smgcfg.launch.host import port_findings, program_findings
+from smgcfg.launch.limits import limit_findings
 from smgcfg.launch.run_dir import run_dir_findings
 from smgcfg.loading import EngineFlags, load_sources
 from smgcfg.reading import Reader, read_references
@@ -52,6 +54,13 @@ def refused_key(folder: Path) -> Findings:
     """A gateway that wants a key."""
     refused = refusal(Target(url="http://127.0.0.1:1"), Answer(status=401))
     return () if refused is None else refused.findings
+
+
+def few_files(folder: Path) -> Findings:
+    """As many workers as no limit allows descriptors for."""
+    made = good(pool())
+    many = resource.getrlimit(resource.RLIMIT_NOFILE)[1] // 3
+    return limit_findings(made.evolve(workers=made.workers * many))
 
 
 def readable_by_all(folder: Path) -> Findings:
@@ -133,6 +142,7 @@ EXAMPLES: Final[Mapping[str, Callable[[Path], Findings]]] = {
     "SMG031": open_run_dir,
     "SMG032": lambda _: program_findings(good(pool(command=("no-such-program",))).workers[0]),
     "SMG033": other_version,
+    "SMG034": few_files,
     "SMG040": refused_key,
     "SMG041": lambda _: run("verify", "no-such-launch"),
     "SMG050": lambda _: found(table(_ENGINE, 'grammar_backend = "none"')),

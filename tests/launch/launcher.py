@@ -18,12 +18,12 @@ from smgcfg.process import Plan
 
 SERVE = """
 import pickle, sys
-from smgcfg.errors import ConfigError
+from smgcfg.errors import SmgcfgError
 from smgcfg.launch.run import serve
 try:
     plan, options = pickle.load(open(sys.argv[1], "rb"))
     sys.exit(serve(plan, **options))
-except ConfigError as error:
+except SmgcfgError as error:
     print(error, file=sys.stderr)
     sys.exit(error.exit_code)
 """
