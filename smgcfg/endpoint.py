@@ -82,6 +82,11 @@ def _address(host: str) -> "IPv4Address | IPv6Address | None":
         return None
 
 
+def is_socket_name(name: str) -> bool:
+    """Whether a file has the name of a zmq worker's socket, as `Endpoint.sockets` gives it."""
+    return re.fullmatch(r"engine-\d+-(in|out)\.sock", name) is not None
+
+
 class Endpoint(Value):
     """The address of one worker.
 

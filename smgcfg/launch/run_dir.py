@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from smgcfg.endpoint import is_socket_name
 from smgcfg.errors import ConfigError, Finding, error, reason_of
 from smgcfg.launch.locks import holder_of, take_lock
 from smgcfg.process import Plan
@@ -74,7 +75,8 @@ def owned_finding(plan: Plan, owner: int) -> Finding:
 class RunDir:
     """A run directory, held by this launcher as long as the context lasts.
 
-    Made with mode 0700 where it does not exist. Sockets that a launcher left which is dead are removed.
+    Made with mode 0700 where it does not exist. Sockets that a launcher left which is dead are removed, also those of
+    workers that this plan does not have.
 
     Args:
         plan: Whose directory it is.
@@ -96,7 +98,7 @@ class RunDir:
             self._lock = self._take()
         except OSError as problem:
             raise ConfigError([_finding(f"{self.path!r} can not be made ready: {reason_of(problem)}")]) from None
-        remove_sockets(self._sockets)
+        remove_sockets({*self._sockets, *_left_in(self.path)})
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -127,6 +129,13 @@ def make_private(path: str) -> None:
     for place in reversed(missing):
         with contextlib.suppress(FileExistsError):
             place.mkdir(mode=0o700)
+
+
+def _left_in(path: str) -> list[str]:
+    """Return what has the name of a worker's socket in a run directory, which has one launcher at a time."""
+    with contextlib.suppress(OSError):
+        return [os.path.join(path, name) for name in os.listdir(path) if is_socket_name(name)]
+    return []
 
 
 def remove_sockets(paths: Iterable[str]) -> None:

@@ -101,15 +101,21 @@ def test_stopped_while_loading(place: Place) -> None:
 
 
 def test_a_killed_launcher_leaves_nothing(place: Place) -> None:
-    """When the launcher is killed all its processes end within seconds, and the next launch starts from there."""
+    """When the launcher is killed all its processes end within seconds, and the next launch starts from there.
+
+    Also when its workers have other ports: it removes the sockets that were left.
+    """
     with serving(place, place.base, "--stand-in") as serve:
         serve.ready()
         assert len(place.marked.left()) > 2
         assert serve.stop(signal.SIGKILL) == -signal.SIGKILL
         until(lambda: not place.marked.left())
         assert place.marked.left() == []
-    with serving(place, place.base, "--stand-in") as again:
+        assert f"engine-{place.ports.worker}-in.sock" in place.sockets
+    port = place.ports.worker + 1
+    with serving(place, place.base, "--stand-in", "--set", f"pools.demo.port={port}") as again:
         assert answers(again.ready())
+        assert place.sockets == ["control.sock", f"engine-{port}-in.sock", f"engine-{port}-out.sock"]
         assert again.stop() == 143
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from launch.plans import plan_of, process
 
+from smgcfg.endpoint import Endpoint
 from smgcfg.errors import ConfigError
 from smgcfg.launch.run_dir import LOCK, RunDir, owner_of, run_dir_findings
 from smgcfg.process import Plan
@@ -51,6 +52,32 @@ def test_only_own_sockets_are_removed(tmp_path: Path) -> None:
         assert not ours.exists()
         bind(ours)
     assert sorted(place.name for place in path.iterdir()) == ["file.sock", "foreign.sock"]
+
+
+def test_sockets_of_workers_that_are_no_more(tmp_path: Path) -> None:
+    """What a dead launcher of other ports left is removed: by its name, if it is a socket; nothing else is touched."""
+    path = tmp_path / "run"
+    left = Endpoint("zmq", "127.0.0.1", 31007, str(path)).sockets
+    near = ("engine-x-in.sock", "engine-31007-in.sock.bak", "my-engine-31007-in.sock", "control.sock")
+    path.mkdir(mode=0o700)
+    for place in (*left, *(path / name for name in near)):
+        bind(Path(place))
+    (path / "engine-31008-in.sock").write_text("no socket")
+    (path / "below").mkdir()
+    bind(path / "below" / "engine-31007-in.sock")
+    with RunDir(plan_in(path, path / "engine-31000-in.sock")):
+        kept = {place.relative_to(path).as_posix() for place in path.rglob("*")} - {LOCK, "below"}
+        assert kept == {*near, "engine-31008-in.sock", "below/engine-31007-in.sock"}
+
+
+def test_sockets_of_a_launcher_that_lives(tmp_path: Path) -> None:
+    """Whoever does not get the lock removes nothing."""
+    path = tmp_path / "run"
+    with RunDir(plan_in(path)):
+        bind(path / "engine-31007-in.sock")
+        with pytest.raises(ConfigError), RunDir(plan_in(path)):
+            pass
+        assert (path / "engine-31007-in.sock").is_socket()
 
 
 def test_second_owner_is_told_of_the_first(tmp_path: Path) -> None:
