@@ -10,13 +10,16 @@ from typing import Final
 #: How long a lock may be held by somebody who only looks at it, in seconds.
 _LOOK: Final = 0.2
 
+#: The longest text of a lock, in bytes.
+_TEXT: Final = 256
 
-def take_lock(path: Path, text: str, prepare: Callable[[], None]) -> int | None:
+
+def take_lock(path: Path, text: Callable[[str], str], prepare: Callable[[], object]) -> int | None:
     """Take a lock, and return its file descriptor; None when another process holds it.
 
     Args:
         path: The lock's file, made where it does not exist.
-        text: Who takes it, for others to read.
+        text: Returns what to write, for others to read; takes what the last owner wrote, were it nothing.
         prepare: Makes the directory, where that does not exist.
 
     Raises:
@@ -40,8 +43,9 @@ def take_lock(path: Path, text: str, prepare: Callable[[], None]) -> int | None:
         try:
             # Its last owner may have removed the file between our opening and our locking it.
             if os.path.samestat(os.fstat(fd), os.stat(path)):
+                written = text(os.read(fd, _TEXT).decode("utf-8", "replace"))
                 os.ftruncate(fd, 0)
-                os.write(fd, text.encode())
+                os.pwrite(fd, written.encode(), 0)
                 return fd
         except FileNotFoundError:
             pass
@@ -65,5 +69,5 @@ def holder_of(path: Path) -> str | None:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            return file.read(256).strip()
+            return file.read(_TEXT).strip()
     return None

@@ -75,7 +75,8 @@ class PortLocks:
         if path in self._held:
             return None
         try:
-            fd = take_lock(path, f"{self._plan.name!r}, pid {os.getpid()}", lambda: make_private(str(path.parent)))
+            who = f"{self._plan.name!r}, pid {os.getpid()}"
+            fd = take_lock(path, lambda _: who, lambda: make_private(str(path.parent)))
         except OSError as problem:
             message = f"the lock {str(path)!r} of a port can not be made: {reason_of(problem)}"
             return error("SMG030", spec.name, message)

@@ -14,6 +14,9 @@ from smgcfg.process import Plan
 
 LOCK: Final = "launcher.lock"
 
+#: What stands in the lock behind the process id if a launch made the directory: such a one goes with the last launch.
+_MADE: Final = "made"
+
 
 def run_dir_findings(path: str) -> list[Finding]:
     """Return what stands against using a run directory that exists; one that does not exist can be made.
@@ -58,7 +61,10 @@ def owner_of(path: str) -> int | None:
         path: The directory.
     """
     text = holder_of(Path(path, LOCK))
-    return None if text is None else int(text) if text.isdecimal() else 0
+    if text is None:
+        return None
+    pid = text.partition(" ")[0]
+    return int(pid) if pid.isdecimal() else 0
 
 
 def owned_finding(plan: Plan, owner: int) -> Finding:
@@ -75,8 +81,8 @@ def owned_finding(plan: Plan, owner: int) -> Finding:
 class RunDir:
     """A run directory, held by this launcher as long as the context lasts.
 
-    Made with mode 0700 where it does not exist. Sockets that a launcher left which is dead are removed, also those of
-    workers that this plan does not have.
+    Made with mode 0700 where it does not exist, and removed in the end if a launch made it. Sockets that were left by a
+    launcher which is dead are removed, also those of workers that this plan does not have.
 
     Args:
         plan: Whose directory it is.
@@ -88,6 +94,7 @@ class RunDir:
     def __init__(self, plan: Plan) -> None:
         self.path = plan.run_dir
         self._plan = plan
+        self._made = False
         self._sockets = tuple(socket for spec in plan.processes for socket in spec.sockets)
 
     def __enter__(self) -> "RunDir":
@@ -102,33 +109,58 @@ class RunDir:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove the sockets, and the directory if nothing else is in it, and let others have it."""
+        """Remove the sockets, and the directory if a launch made it and it is empty, and let others have it."""
         remove_sockets(self._sockets)
         with contextlib.suppress(OSError):
-            os.unlink(Path(self.path, LOCK))
-            os.rmdir(self.path)
+            if not self._made:
+                os.unlink(Path(self.path, LOCK))
+            elif self._is_empty():  # else the lock tells the next launch who made the directory
+                os.unlink(Path(self.path, LOCK))
+                os.rmdir(self.path)
         os.close(self._lock)
 
     def _take(self) -> int:
-        fd = take_lock(Path(self.path, LOCK), str(os.getpid()), lambda: make_private(self.path))
+        fd = take_lock(Path(self.path, LOCK), self._text, self._prepare)
         if fd is None:
             raise ConfigError([owned_finding(self._plan, owner_of(self.path) or 0)])
         return fd
 
+    def _is_empty(self) -> bool:
+        try:
+            return os.listdir(self.path) == [LOCK]
+        except OSError:
+            return True  # there is no descriptor left to look with: it is tried
 
-def make_private(path: str) -> None:
+    def _prepare(self) -> None:
+        self._made |= make_private(self.path)
+
+    def _text(self, before: str) -> str:
+        self._made |= before.endswith(f" {_MADE}")
+        return f"{os.getpid()} {_MADE}" if self._made else str(os.getpid())
+
+
+def make_private(path: str) -> bool:
     """Make a directory, and those above it that do not exist, with mode 0700.
 
     Args:
         path: The directory.
 
+    Returns:
+        Whether it did not exist.
+
     Raises:
         OSError: It can not be made.
     """
     missing = [place for place in (Path(path), *Path(path).parents) if not place.exists()]
+    made = False
     for place in reversed(missing):
-        with contextlib.suppress(FileExistsError):
+        try:
             place.mkdir(mode=0o700)
+        except FileExistsError:
+            made = False  # somebody was faster
+        else:
+            made = True
+    return made
 
 
 def _left_in(path: str) -> list[str]:

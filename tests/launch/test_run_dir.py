@@ -40,6 +40,31 @@ def test_made_private_and_gone_after(tmp_path: Path) -> None:
     assert path.parent.exists()
 
 
+def test_directory_that_an_operator_made_stays(tmp_path: Path) -> None:
+    """A directory that was there before a launch is there after it, with what was in it, were it nothing."""
+    path = tmp_path / "run"
+    path.mkdir(mode=0o700)
+    for names in ([], ["notes.txt"]):
+        for name in names:
+            (path / name).write_text("mine")
+        with RunDir(plan_in(path)):
+            pass
+        assert [place.name for place in path.iterdir()] == names
+
+
+def test_directory_that_a_launch_made_goes_with_the_last(tmp_path: Path) -> None:
+    """A directory that could not be removed, as something was in it, is removed by the next launch that can."""
+    path = tmp_path / "run"
+    for kept in (["notes.txt"], ["notes.txt"], []):
+        with RunDir(plan_in(path)):
+            (path / "notes.txt").write_text("mine")
+            assert owner_of(str(path)) == os.getpid()
+            if not kept:
+                (path / "notes.txt").unlink()
+        assert path.exists() == bool(kept)
+        assert owner_of(str(path)) is None
+
+
 def test_only_own_sockets_are_removed(tmp_path: Path) -> None:
     """Sockets of the plan are removed before a launch and after it; whatever else is there is left alone."""
     path = tmp_path / "run"
