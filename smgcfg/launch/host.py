@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from smgcfg.errors import Finding, error, warning
+from smgcfg.launch.contents import content_findings
 from smgcfg.launch.limits import limit_findings
 from smgcfg.launch.listeners import owner_of_port
 from smgcfg.launch.port_locks import lock_finding
@@ -23,8 +24,9 @@ SOCKET_PATH_LIMIT: Final = 107
 def host_findings(plan: Plan) -> list[Finding]:
     """Return what stands against launching a plan on this machine.
 
-    That is: a run directory that can not be trusted or is in use, ports that are taken, and by whom, programs that are
-    not there, a limit that is too low, and what it takes to replace a zmq worker. Nothing is changed.
+    That is: a run directory that can not be trusted, is in use, or holds what is none of ours in our places; ports that
+    are taken, and by whom; programs that are not there; a limit that is too low; and what it takes to replace a zmq
+    worker. Nothing is changed.
 
     Args:
         plan: What would be launched.
@@ -33,6 +35,8 @@ def host_findings(plan: Plan) -> list[Finding]:
     if not found and (owner := owner_of(plan.run_dir)) is not None:
         # Its ports are taken for the same reason, which need not be said for each.
         return [owned_finding(plan, owner)]
+    if not found:
+        found += content_findings(plan)
     found += limit_findings(plan)
     for spec in plan.processes:
         found += [_long_path_finding(spec, path) for path in spec.sockets if len(os.fsencode(path)) > SOCKET_PATH_LIMIT]

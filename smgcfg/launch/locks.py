@@ -29,7 +29,7 @@ def take_lock(path: Path, text: Callable[[str], str], prepare: Callable[[], obje
     while True:
         prepare()
         try:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
         except FileNotFoundError:
             continue  # its last owner removed the directory just now
         try:
@@ -62,12 +62,14 @@ def holder_of(path: Path) -> str | None:
         path: The lock's file.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        # Whatever else may be there, such as a FIFO, is not waited for.
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with open(fd, encoding="utf-8", errors="replace") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return file.read(_TEXT).strip()
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return os.read(fd, _TEXT).decode("utf-8", "replace").strip()
+    finally:
+        os.close(fd)
     return None

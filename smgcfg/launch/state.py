@@ -32,6 +32,9 @@ from typing import Any, Final
 
 NAME: Final = "state.json"
 
+#: What becomes the state file when it is written.
+FRESH: Final = "state.new"
+
 FORMAT: Final = 1
 
 #: No state file of ours is larger, in bytes: some lines of a bounded length for each process.
@@ -47,6 +50,7 @@ class StateFile:
 
     def __init__(self, run_dir: str) -> None:
         self._path = Path(run_dir, NAME)
+        self._fresh = Path(run_dir, FRESH)
 
     def write(self, data: dict[str, Any]) -> None:
         """Replace the file.
@@ -59,16 +63,15 @@ class StateFile:
         """
         import json
 
-        fresh = self._path.with_suffix(".new")
         with contextlib.suppress(FileNotFoundError):
-            fresh.unlink()
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
+            self._fresh.unlink()
+        with open(os.open(self._fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
             json.dump(data, file, separators=(",", ":"))
-        fresh.replace(self._path)
+        self._fresh.replace(self._path)
 
     def remove(self) -> None:
         """Remove the file."""
-        for path in (self._path.with_suffix(".new"), self._path):
+        for path in (self._fresh, self._path):
             with contextlib.suppress(OSError):
                 path.unlink()
 
@@ -79,15 +82,35 @@ def read_state(run_dir: str) -> dict[str, Any] | None:
     Args:
         run_dir: The run directory.
     """
-    import json
-
     try:
-        fd = os.open(Path(run_dir, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(fd, encoding="utf-8") as file:
-            data = json.loads(file.read(_LIMIT))
+        data = _read(run_dir)
     except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) and data.get("format") == FORMAT and _whole(data, _SHAPE) else None
+
+
+def is_replaceable(run_dir: str) -> bool:
+    """Return whether a launch may write its state file: there is none, or one that a launch of any version wrote.
+
+    Args:
+        run_dir: The run directory.
+    """
+    try:
+        data = _read(run_dir)
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError, RecursionError):
+        # After a loss of power a file may be there without its content.
+        return os.path.getsize(Path(run_dir, NAME)) == 0
+    return isinstance(data, dict) and "format" in data
+
+
+def _read(run_dir: str) -> Any:
+    import json
+
+    fd = os.open(Path(run_dir, NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, encoding="utf-8") as file:
+        return json.loads(file.read(_LIMIT))
 
 
 #: What a reader relies on; a file that lacks any of it is none of ours.
