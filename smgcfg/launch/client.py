@@ -66,7 +66,7 @@ def _answers(connection: socket.socket) -> Iterator[dict[str, Any]]:
         try:
             data = connection.recv(1 << 16)
         except TimeoutError:
-            raise NoAnswer(f"the launcher does not answer within {PATIENCE:g} s") from None
+            raise NoAnswer(f"the launcher does not answer within {PATIENCE:g} s; the question is withdrawn") from None
         except OSError:
             data = b""
         if not data:

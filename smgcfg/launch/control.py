@@ -1,7 +1,8 @@
 """The control socket of a launch: how other programs of the same user tell it what to do, and ask for its lines.
 
 A Unix socket in the run directory, mode 0600. One JSON object in a line asks, one line answers it, `{"ok": true}` or
-`{"ok": false, "error": ...}`, and what follows depends on the question:
+`{"ok": false, "error": ...}`, and what follows depends on the question. Whoever closes the connection before the answer
+has withdrawn the question: nothing is done.
 
     {"do": "stop", "kill": false}       the connection ends when the launch has
     {"do": "restart", "process": NAME}  the process is replaced; the connection ends at once
@@ -13,6 +14,7 @@ A Unix socket in the run directory, mode 0600. One JSON object in a line asks, o
 
 import contextlib
 import os
+import select
 import selectors
 import socket
 import struct
@@ -204,6 +206,10 @@ class Caller:
     def _take(self, text: bytes) -> None:
         import json
 
+        if self._has_left():
+            # Who asks a launcher that is held does not wait for ever, and is told then that nothing will be done.
+            self.close()
+            return
         try:
             question = json.loads(text)
         except (ValueError, RecursionError):
@@ -215,6 +221,12 @@ class Caller:
         except Refused as problem:
             self.send({"ok": False, "error": str(problem)})
             self.finish()
+
+    def _has_left(self) -> bool:
+        """Whether the other side has closed the connection, and not only its own direction of it."""
+        poll = select.poll()
+        poll.register(self._socket, 0)  # a hang-up is reported in any case
+        return any(mask & select.POLLHUP for _, mask in poll.poll(0))
 
     def _flush(self) -> None:
         while self._answer and self._socket.fileno() >= 0:

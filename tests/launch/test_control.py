@@ -37,6 +37,25 @@ def test_kill(home: Home) -> None:
         assert launcher.ends() == 143
 
 
+def test_orders_to_a_launcher_that_is_held(home: Home) -> None:
+    """A launcher held by SIGSTOP does not answer, and does nothing of what it was asked once it goes on."""
+    with home.up(home.plan([])) as launcher:
+        launcher.signal(signal.SIGSTOP)
+        for words in (("stop", home.name), ("stop", home.name, "--kill"), ("restart", home.name, "chat-0")):
+            said = smgcfg(*words)
+            assert (said.code, said.out) == (1, "")
+            assert said.err == "smgcfg: the launcher does not answer within 3 s; the question is withdrawn\n"
+        launcher.signal(signal.SIGCONT)
+        assert smgcfg("status", home.name).code == 0
+        assert smgcfg("logs", home.name).out.splitlines()[-1].startswith("READY ")
+        # Who has only nothing more to ask waits for the answer.
+        with short_path(str(home.run_dir)) as path, socket.socket(socket.AF_UNIX) as caller:
+            caller.connect(path)
+            caller.sendall(b'{"do": "stop"}\n')
+            caller.shutdown(socket.SHUT_WR)
+            assert launcher.ends() == 0
+
+
 def test_logs(home: Home) -> None:
     """Lines of one process, or of all with their names; for a worker that does not exist a likely one is named."""
     with home.up(home.plan(["--say", "hello"], ["--say", "there"])):
