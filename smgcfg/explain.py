@@ -192,7 +192,7 @@ class Explainer:
             yield from self._in_gateway(path[1:])
 
     def _in_worker(self, path: Path, shape: Shape, slot: Slot) -> Iterator[Part]:
-        placed = shape.backend.place(slot.endpoint)
+        placed = shape.backend.place(shape.engine, slot.endpoint)
         if path[2] == "engine" and len(path) == 4:
             args = attrs.evolve(shape.engine, **placed)
             yield from self._flag(args, path[3], shape.pool.engine_version, shape.backend.versions, slot.name)

@@ -80,6 +80,16 @@ def test_an_engines_own_port_is_claimed_by_every_replica() -> None:
     assert codes(attrs.evolve(one, replicas=2)) == [("SMG020", "pools.chat.engine.rl_control_port")]
 
 
+def test_meeting_places_are_claimed() -> None:
+    """Where the ranks of grpc workers meet is held against every other port: what follows from a worker's port too."""
+    ranks = {"data_parallel_size": 2}
+    one = pool(transport="grpc", port=31000, engine=ranks)
+    assert codes(one, gateway={"port": 31233}) == [("SMG020", "gateway.port")]
+    assert codes(attrs.evolve(one, replicas=234)) == [("SMG020", "pools.chat.port")]
+    chosen = pool(transport="grpc", replicas=2, engine={**ranks, "dist_init_addr": "127.0.0.1:4000"})
+    assert codes(chosen) == [("SMG020", "pools.chat.engine.dist_init_addr")]
+
+
 def test_workers_with_one_handshake_port_are_refused_and_named() -> None:
     """Two socket paths that hash to one port are an error that names both workers."""
     seen: dict[int, int] = {}

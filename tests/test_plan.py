@@ -3,18 +3,21 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import tokenspeed
 from planning import HERE, codes, deployment, flag, good, planned, pool
 
 from smgcfg.config import Deployment
 from smgcfg.errors import errors_in
 from smgcfg.origin import FromFile
-from smgcfg.overlay import Layer, Overlay
+from smgcfg.overlay import UNSET, Layer, Overlay
 from smgcfg.planning.plan import plan
+from smgcfg.process import Port
 from smgcfg.testing import strategies
 
 # --- words and environments ------------------------------------------------------------------------------------------
@@ -102,6 +105,33 @@ def test_a_grpc_worker_runs_the_servicer() -> None:
     assert worker.ready.url == "grpc://[::1]:50051"
     assert flag(made.gateway.argv, "--worker-urls") == "grpc://[::1]:50051"
     assert flag(made.gateway.argv, "--health-check-interval-secs") is None
+
+
+@pytest.mark.parametrize("engine", [{"data_parallel_size": 2}, {"world_size": 4, "tensor_parallel_size": 2}])
+def test_data_parallel_ranks_over_grpc_meet_on_a_port_of_their_own(engine: dict[str, Any]) -> None:
+    """Each grpc worker whose engine asks for a meeting place has one, which TokenSpeed takes; others have none."""
+    made = good(pool(transport="grpc", host="10.0.0.1", port=50051, replicas=2, engine=engine))
+    for worker, port in zip(made.workers, (50051, 50052), strict=True):
+        meeting_place = ("--dist-init-addr", f"127.0.0.1:{port + 233}")
+        assert worker.argv[5:11] == ("--host", "10.0.0.1", "--port", str(port), *meeting_place)
+        assert worker.ports == (Port(port, "10.0.0.1", "worker"), Port(port + 233, "127.0.0.1", "dist"))
+        assert tokenspeed.oracle().resolve(worker.argv[3:]) is None
+    (alone,) = good(pool(transport="grpc", port=50051)).workers
+    assert flag(alone.argv, "--dist-init-addr") is None
+    assert [port.number for port in alone.ports] == [50051]
+
+
+def test_a_meeting_place_that_an_operator_chose_stays() -> None:
+    """A meeting place of one's own is passed as it is, and its port is the worker's; without any there is no plan."""
+    engine = {"data_parallel_size": 2, "dist_init_addr": "localhost:4000"}
+    (worker,) = good(pool(transport="grpc", engine=engine)).workers
+    assert flag(worker.argv, "--dist-init-addr") == "localhost:4000"
+    assert worker.ports[1] == Port(4000, "localhost", "dist")
+    unset = Overlay([Layer({("pools", "chat", "engine", "dist_init_addr"): (UNSET, FromFile("d.toml", 1))})])
+    refused = plan(deployment(pool(transport="grpc", engine={"data_parallel_size": 2})), HERE, overlay=unset)
+    assert [(finding.code, finding.key) for finding in refused.findings] == [
+        ("SMG014", "pools.chat.engine.data_parallel_size")
+    ]
 
 
 # --- keys -------------------------------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def test_the_real_engine_reads_what_was_meant(args: TokenspeedArgs, port: int) -
         words = worker_command(args, port=port, run_dir=RUN_DIR)
     except ConfigError:
         assume(False)
-    placed = attrs.evolve(args, **ENGINE.place(Endpoint("zmq", "", port, RUN_DIR)))
+    placed = attrs.evolve(args, **ENGINE.place(args, Endpoint("zmq", "", port, RUN_DIR)))
     start = [sys.executable, "-m", "tokenspeed.cli", "serve", "--headless"]
     assert words[: len(start)] == start
     assert TokenspeedArgs.from_argv(words[len(start) :]) == placed

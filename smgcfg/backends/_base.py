@@ -40,7 +40,8 @@ class Backend(Value, Generic[A]):
             the pool, a dotted path, or an empty text where there is none.
         facts: Facts about the model that stand on the pool, each with the engine setting that says the same.
         unheard: Per transport the facts that nobody would hear from the engine, so that they are not sent to it.
-        place: The values of the owned settings for a worker at an endpoint, in the order they are written.
+        place: The values that follow from an endpoint for a worker with these settings, in the order they are written:
+            those of the owned settings, and of others that it can not do without and nobody set.
         ports: The ports that a worker with these settings listens on at an endpoint, each by the setting that says so.
         gpus: How many GPUs one worker has to see with these settings.
         ranks: How many engines one worker puts on one socket set.
@@ -62,7 +63,7 @@ class Backend(Value, Generic[A]):
     owned: Mapping[Transport, Mapping[str, str]]
     facts: Mapping[str, str]
     unheard: Mapping[Transport, tuple[str, ...]]
-    place: Callable[[Endpoint], Mapping[str, Any]]
+    place: Callable[[A, Endpoint], Mapping[str, Any]]
     ports: Callable[[A, Endpoint], Mapping[str, Port]]
     gpus: Callable[[A], int]
     ranks: Callable[[A], int]

@@ -68,7 +68,7 @@ def subjects(planned: Planned, environment: Environment) -> Iterator[Subject]:
         pool: Pool[Any] = shape.pool
         backend = BACKENDS[pool.backend]
         somewhere = Endpoint(shape.transport, pool.host, shape.port, environment.run_dir(planned.deployment.name))
-        owned = backend.place(endpoints.get(pool.name, somewhere))
+        owned = backend.place(shape.engine, endpoints.get(pool.name, somewhere))
         path: Path = ("pools", pool.name)
         servicer = ("smg-grpc-servicer",) if shape.transport == "grpc" else ()
         yield Subject(

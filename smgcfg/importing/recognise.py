@@ -154,7 +154,7 @@ def _fitted(parts: Parts, name: str | None, version: str | None) -> tuple[Deploy
 def _settle_owned(parts: Parts, planned: Planned) -> None:
     """Note the settings that the plan decides otherwise than the command."""
     backend, slot = BACKENDS["tokenspeed"], planned.slots[0]
-    decided = backend.place(slot.endpoint)
+    decided = backend.place(planned.shapes[0].engine, slot.endpoint)
     for key, (value, items) in parts.owned.items():
         if decided.get(key) == value:
             continue

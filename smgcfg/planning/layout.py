@@ -129,7 +129,7 @@ class Layout:
             self.findings.append(filling.placed(error("SMG017", key, why)))
         # The engine's rules are about its whole command line, the owned settings included.
         somewhere = Endpoint(transport, pool.host, min(shape.port, HIGHEST), self.run_dir)
-        placed = backend.place(somewhere)
+        placed = self._placed(shape, somewhere)
         whole = engine.evolve(**placed)
         version = covering(pool.engine_version, backend.versions)
         if pool.engine_version is not None and version is None and pool.release is None:
@@ -145,6 +145,20 @@ class Layout:
             whole = engine
         self.findings += map(filling.placed, whole.findings(pool.release or version))
         return shape
+
+    def _placed(self, shape: Shape, endpoint: Endpoint) -> dict[str, Any]:
+        """Return what follows from an endpoint, and note what of it an operator could set, and did not."""
+        placed = dict(shape.backend.place(shape.engine, endpoint))
+        for key in placed.keys() - shape.backend.owned[shape.transport]:
+            path = (*shape.path, "engine", key)
+            if self.choices.unset(path):
+                del placed[key]  # the engine's rules say what comes of it
+            else:
+                self.derived[path] = (
+                    placed[key],
+                    Derived("each worker's follows from its port", (f"{dotted(shape.path)}.port",)),
+                )
+        return placed
 
     def _first_port(self, pool: Pool[Any], path: Path) -> int:
         port = pool.port
@@ -221,9 +235,10 @@ class Layout:
             if endpoint.handshake is not None:
                 self.book.claim(endpoint.handshake, Claim(name, HANDSHAKE, group, own_key, own_where))
             for key, port in shape.backend.ports(shape.engine, endpoint).items():
-                if key in owned and port.number != endpoint.port:
+                follows = key in owned or getattr(shape.engine, key) is None
+                if follows and port.number != endpoint.port:
                     self.book.claim(port.number, Claim(name, port.use, group, own_key, own_where))
-                elif key not in owned:
+                elif not follows:
                     path = (*shape.path, "engine", key)
                     self.book.claim(port.number, Claim(name, port.use, group, dotted(path), self.choices.where(path)))
 

@@ -22,11 +22,13 @@ class WorkerFlags(Value):
 
     Attributes:
         backend: The engine.
+        args: Its settings, without the owned ones.
         head: The model.
         tail: The settings that smgcfg sets by default, then the others.
     """
 
     backend: Backend[Any]
+    args: Args
     head: Line
     tail: Line
 
@@ -48,12 +50,12 @@ class WorkerFlags(Value):
         keys = [key for key in set_settings(args) if key not in elsewhere]
         keys.sort(key=lambda key: spec_of(backend.args, key).default is None)
         tail = flags_line(args, keys, version)
-        return cls(backend, flags_line(args, [model], version), tail + Line(args.extra))
+        return cls(backend, args, flags_line(args, [model], version), tail + Line(args.extra))
 
     def at(self, endpoint: Endpoint) -> list[str]:
-        """Return the flags of the worker at an endpoint: the model, the owned settings, the tail."""
+        """Return the flags of the worker at an endpoint: the model, what follows from the endpoint, the tail."""
         result = [*self.head.words]
-        for key, value in self.backend.place(endpoint).items():
+        for key, value in self.backend.place(self.args, endpoint).items():
             result += words(spec_of(self.backend.args, key), value)
         result += self.tail.words
         return result
@@ -159,7 +161,7 @@ def _args_findings(backend: Backend[Any], endpoint: Endpoint, args: Args) -> lis
         findings.append(error("SMG007", model, "a worker needs a model"))
     findings += [error("SMG017", key, why) for key, why in backend.unbuilt(args).items()]
     # The engine's rules are about the whole command line, the owned settings included.
-    return findings + args.evolve(**backend.place(endpoint)).findings()
+    return findings + args.evolve(**backend.place(args, endpoint)).findings()
 
 
 def _backend_of(args: Args) -> Backend[Any]:

@@ -28,12 +28,15 @@ def dist_port(port: int) -> int:
     return there + len(HANDSHAKE_PORTS) if there in HANDSHAKE_PORTS else there
 
 
-def _place(endpoint: Endpoint) -> dict[str, Any]:
+def _place(args: TokenspeedArgs, endpoint: Endpoint) -> dict[str, Any]:
+    meeting_place = f"{LOOPBACK}:{dist_port(endpoint.port)}"
     if endpoint.transport == "grpc":
-        return {"host": endpoint.host, "port": endpoint.port}
+        place = {"host": endpoint.host, "port": endpoint.port}
+        # Without data parallelism the engine takes the same place by itself; with it, it wants to be told.
+        return place | ({"dist_init_addr": meeting_place} if args.dist_init_addr is None and _ranks(args) > 1 else {})
     return {
         "port": endpoint.port,
-        "dist_init_addr": f"{LOOPBACK}:{dist_port(endpoint.port)}",
+        "dist_init_addr": meeting_place,
         "data_parallel_address": LOOPBACK,
         "data_parallel_rpc_port": endpoint.handshake,
         "zmq_engine_index": 0,
@@ -46,6 +49,10 @@ def _ports(args: TokenspeedArgs, endpoint: Endpoint) -> dict[str, Port]:
         return {"dist_init_addr": Port(dist_port(endpoint.port), LOOPBACK, "dist")}
     host = bare(endpoint.host)
     ports = {"port": Port(endpoint.port, host, "worker")}
+    meeting_place = _place(args, endpoint).get("dist_init_addr", args.dist_init_addr) or ""
+    meeting_host, _, meeting_port = meeting_place.rpartition(":")
+    if meeting_host and meeting_port.isdecimal():
+        ports["dist_init_addr"] = Port(int(meeting_port), bare(meeting_host), "dist")
     if args.rl_control_port:
         ports["rl_control_port"] = Port(args.rl_control_port, bare(args.rl_control_host or host), "control")
     if args.disaggregation_mode == "prefill" and args.disaggregation_bootstrap_port:
