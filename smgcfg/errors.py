@@ -35,6 +35,7 @@ CODES: Final[dict[str, str]] = {
     "SMG023": "not enough GPUs",
     "SMG024": "one gateway can not serve these pools together",
     "SMG025": "a value of the operator's stands against what would be derived",
+    "SMG026": "stand-ins do not use a setting",
     "SMG030": "a port is taken",
     "SMG031": "the run directory can not be used",
     "SMG032": "a program is missing",

@@ -92,6 +92,10 @@ EXPLANATIONS: Final[dict[str, str]] = {
         "The deployment sets something against what would be derived: it is kept, and may not do what it seems to, as "
         "a policy that weighs workers where there is one, or a host that opens the gateway to the network."
     ),
+    "SMG026": (
+        "With --stand-in, CPU stand-ins take the place of the engines: what says how the real ones are started, on "
+        "which GPUs, and with which tokenizer, is not used. Everything else holds as it does without."
+    ),
     "SMG030": "Somebody listens on a port that the plan wants; the message says who, where that can be seen.",
     "SMG031": (
         "The run directory belongs to somebody else, is open to others, is no directory, or a launch is using it. Its "

@@ -240,8 +240,9 @@ def review(words: Words, argv: Sequence[str], *, host: bool, secrets: bool = Fal
         return Reviewed(None, None, loaded.findings, environment)
     found: list[Finding] = []
     if words.options.stand_in:
-        from smgcfg.standin.deploy import with_standins
+        from smgcfg.standin.deploy import left_out, with_standins
 
+        found += left_out(deployment, Choices(loaded.overlay).where)
         deployment = with_standins(deployment, environment)
         # No GPU is asked for, so none has to be visible.
         environment = environment.evolve(cuda_visible_devices=None)
@@ -249,7 +250,8 @@ def review(words: Words, argv: Sequence[str], *, host: bool, secrets: bool = Fal
         # Imported here: only a look at the machine needs subprocesses.
         from smgcfg.installed import with_installed_versions
 
-        deployment, found = with_installed_versions(deployment, environment)
+        deployment, unlike = with_installed_versions(deployment, environment)
+        found += unlike
     if secrets and not errors_in(loaded.findings):
         # Imported here: only a launch needs what the secrets are.
         from smgcfg.reading import Reader, with_references_read

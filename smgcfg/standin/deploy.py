@@ -1,16 +1,19 @@
 """A deployment with stand-ins in place of its engines: for a try-out, and for a CI without a GPU."""
 
 import os
+import pathlib
 import sys
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
+from typing import Final
 
 import attrs
 
 from smgcfg.config import Deployment, Gateway, Pool
 from smgcfg.environment import Environment
-from smgcfg.errors import ConfigError, Finding, error
+from smgcfg.errors import ConfigError, Finding, error, warning
+from smgcfg.origin import Origin
+from smgcfg.schema import Path, dotted
 
 
 def model_dir(environment: Environment) -> str:
@@ -20,11 +23,43 @@ def model_dir(environment: Environment) -> str:
     return environment.run_dir(f".standin-model-{__version__}")
 
 
+#: What a stand-in does not take from its pool, and why.
+_OF_POOL: Final = {
+    "tokenizer": "stand-ins have a tokenizer of their own",
+    "gpus": "stand-ins use no GPU",
+    "gpus_per_replica": "stand-ins use no GPU",
+    "python": "stand-ins run under the interpreter of smgcfg",
+    "wrapper": "it is about the machine that has the GPUs",
+    "command": "stand-ins run in its place",
+}
+
+
+def left_out(deployment: Deployment, where: Callable[[Path], Origin | None]) -> list[Finding]:
+    """Return a warning for each value of an operator's that a deployment loses by `with_standins`.
+
+    Args:
+        deployment: The deployment as it was chosen.
+        where: Where a value was chosen.
+    """
+    lost: list[tuple[Path, str]] = []
+    for pool in deployment.pools:
+        table = ("pools", pool.name)
+        lost += [((*table, key), why) for key, why in _OF_POOL.items() if getattr(pool, key) is not None]
+        if pool.engine.tokenizer is not None:
+            lost.append(((*table, "engine", "tokenizer"), _OF_POOL["tokenizer"]))
+    gateway = deployment.gateway
+    if gateway.args.tokenizer_path is not None:
+        lost.append((("gateway", "tokenizer_path"), _OF_POOL["tokenizer"]))
+    if gateway.python is not None and not gateway.command:
+        lost.append((("gateway", "python"), "beside stand-ins the gateway runs under the interpreter of smgcfg"))
+    return [warning("SMG026", dotted(path), f"not used: {why}", where(path)) for path, why in lost]
+
+
 def with_standins(deployment: Deployment, environment: Environment) -> Deployment:
     """Return a deployment whose workers are stand-ins, everything else unchanged.
 
     The generated tokenizer takes the place of the model's, so that the model need not be there; no GPU is asked for;
-    wrappers, which are about the machine that has the GPUs, are left out.
+    wrappers, which are about the machine that has the GPUs, are left out. `left_out` says what of it somebody chose.
 
     Args:
         deployment: Pools of TokenSpeed over zmq.
@@ -83,7 +118,7 @@ def write_model(path: str, check: Callable[[str], list[Finding]]) -> None:
             return
         # Written beside and moved: another launch never reads half a tokenizer.
         with tempfile.TemporaryDirectory(dir=os.path.dirname(path), prefix=".standin-") as beside:
-            made = write_model_dir(Path(beside, "model"))
+            made = write_model_dir(pathlib.Path(beside, "model"))
             os.chmod(made, 0o700)
             try:
                 os.rename(made, path)

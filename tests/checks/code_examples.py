@@ -18,6 +18,7 @@ from smgcfg.launch.run_dir import run_dir_findings
 from smgcfg.loading import EngineFlags, load_sources
 from smgcfg.reading import Reader, read_references
 from smgcfg.reference import Reference
+from smgcfg.standin.deploy import left_out
 from smgcfg.verify.answers import Answer
 from smgcfg.verify.gateway import Target, refusal
 
@@ -138,6 +139,7 @@ EXAMPLES: Final[Mapping[str, Callable[[Path], Findings]]] = {
     "SMG023": lambda _: planned(pool(replicas=2, gpus=("0",))).findings,
     "SMG024": lambda _: planned(pool(), pool("b", model="org/other")).findings,
     "SMG025": lambda _: planned(gateway={"policy": "random"}).findings,
+    "SMG026": lambda _: left_out(deployment(pool(wrapper=("numactl",))), lambda _: None),
     "SMG030": taken_port,
     "SMG031": open_run_dir,
     "SMG032": lambda _: program_findings(good(pool(command=("no-such-program",))).workers[0]),

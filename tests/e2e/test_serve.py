@@ -55,6 +55,24 @@ def test_what_an_operator_sees(place: Place) -> None:
     assert [line for line, pattern in zip(lines, said, strict=True) if not re.fullmatch(pattern, line)] == []
 
 
+def test_stand_ins_for_engines_of_another_machine(place: Place) -> None:
+    """A deployment made for a machine with GPUs comes up with stand-ins, which says what of it they do not use."""
+    lab = """\
+pools.demo.gpus = ["6"]
+pools.demo.wrapper = ["no-such-wrapper", "--node={index}"]
+pools.demo.command = ["no-such-engine"]
+"""
+    with serving(place, place.base, place.file("lab", lab), "--stand-in") as serve:
+        assert answers(serve.ready())
+        assert serve.stop() == 143
+    warnings = re.findall(r"^(\S+):(\d)  warning SMG026 (\S+): not used: ", serve.err, re.MULTILINE)
+    assert [(Path(file).name, line, key) for file, line, key in warnings] == [
+        ("lab.toml", "1", "pools.demo.gpus"),
+        ("lab.toml", "2", "pools.demo.wrapper"),
+        ("lab.toml", "3", "pools.demo.command"),
+    ]
+
+
 def test_nothing_to_serve(place: Place) -> None:
     """Bare `serve` says how to name a deployment, and how to try one."""
     with serving(place) as serve:
