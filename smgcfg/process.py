@@ -105,12 +105,21 @@ class ProcessSpec(Value):
     sockets: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
 
-    def redacted(self) -> "ProcessSpec":
-        """Return the same process with `***` for every secret, or with its reference."""
+    def sourced(self) -> "ProcessSpec":
+        """Return the same process with its reference in place of every secret that stands elsewhere."""
         argv, env = list(self.argv), dict(self.env)
         for secret in self.secrets:
-            shown = REDACTED if secret.reference is None else str(secret.reference)
-            argv[secret.index] = argv[secret.index][: secret.start] + shown
+            if secret.reference is not None:
+                argv[secret.index] = argv[secret.index][: secret.start] + str(secret.reference)
+        env |= {name: str(reference) for name, reference in self.env_references}
+        return self.evolve(argv=tuple(argv), env=tuple(env.items()))
+
+    def redacted(self) -> "ProcessSpec":
+        """Return the same process with `***` for every secret, or with its reference."""
+        argv, env = list(self.sourced().argv), dict(self.env)
+        for secret in self.secrets:
+            if secret.reference is None:
+                argv[secret.index] = argv[secret.index][: secret.start] + REDACTED
         env |= dict.fromkeys(self.secret_env, REDACTED)
         env |= {name: str(reference) for name, reference in self.env_references}
         return self.evolve(argv=tuple(argv), env=tuple(env.items()))

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from planning import HERE, deployment, pool
 
 from smgcfg.backends.tokenspeed.args import TokenspeedArgs
+from smgcfg.by_key import Words, data_of, side_in, side_of
 from smgcfg.cli import main
 from smgcfg.config import Deployment
-from smgcfg.diffing import GATEWAY_RESTARTS, Difference, _Side, difference
+from smgcfg.diffing import GATEWAY_RESTARTS, Difference, difference
 from smgcfg.errors import errors_in
 from smgcfg.gateway import GatewayArgs
 from smgcfg.planning.plan import Planned, plan
@@ -69,7 +70,7 @@ def processes(side: Planned) -> dict[str, ProcessSpec]:
 def test_what_is_said_is_what_happens(old: Planned, new: Planned) -> None:
     """A process restarts exactly when its command or environment differs, or the gateway of a zmq worker restarts."""
     before, after = processes(old), processes(new)
-    found = difference(old, new)
+    found = difference(side_of(old), side_of(new))
     fates = {process.name: process for process in found.processes}
     assert fates.keys() == before.keys() | after.keys()
     for name, process in fates.items():
@@ -89,21 +90,23 @@ def test_every_word_belongs_to_one_key(side: Planned) -> None:
     """The words of a process by key, put together, are its command and its variables: none is lost, none is new."""
     assert side.plan is not None
     for process, shape in [(side.plan.gateway, None), *((worker, side.shapes[0]) for worker in side.plan.workers)]:
-        entries = _Side(side, process, shape).entries(process)
-        words = sorted(word for entry in entries.values() for word in entry)
+        by_key = Words(side, shape).of(process)
+        words = sorted(word for entry in by_key.values() for word in entry)
         assert words == sorted([*process.argv, *(f"{name}={text}" for name, text in process.env)])
 
 
 @settings(max_examples=50)
 @given(sides())
 def test_a_deployment_does_not_differ_from_itself(side: Planned) -> None:
-    """The same deployment twice is no difference."""
-    assert not difference(side, side)
+    """The same deployment twice is no difference, nor is it to what another program was told of it."""
+    told = side_in(json.loads(json.dumps(data_of(side_of(side)))))
+    assert told == side_of(side)
+    assert not difference(told, side_of(side))
 
 
 def of(old: Deployment, new: Deployment) -> Difference:
     """The difference between two deployments on one machine."""
-    return difference(plan(old, HERE), plan(new, HERE))
+    return difference(side_of(plan(old, HERE)), side_of(plan(new, HERE)))
 
 
 def test_a_changed_gateway_restarts_engines_that_have_dialled_it() -> None:
@@ -208,6 +211,19 @@ def test_a_side_may_be_standard_input(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(OLD.encode())))
     assert main(["diff", "-", files[0]]) == 0
     assert capsys.readouterr().out == "no difference\n"
+
+
+def test_the_new_side_may_be_set_otherwise(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """--set, --unset and engine flags behind -- are on top of the new side alone, each with its place."""
+    old, new = files
+    assert main(["diff", old, new, "--set", "pools.chat.engine.max_num_seqs=64"]) == 0
+    assert main(["diff", old, old, "--unset", "pools.chat.engine.max_num_seqs"]) == 1
+    assert main(["diff", old, "--set=pools.chat.replicas=3", old]) == 1
+    capsys.readouterr()
+    assert main(["diff", "--new", old, "--old", old, "--", "--seed", "7"]) == 1
+    assert "+ --seed 7   (argument 7 '--seed')" in capsys.readouterr().out
+    assert main(["diff", old, new, "--set", "pools.chat.engine.max_num_seq=64"]) == 2
+    assert "did you mean max_num_seqs?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", ["", "a", "a b c", "--old a", "--old a --new", "a --old b --new c", "--odd a b"])

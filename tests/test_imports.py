@@ -36,6 +36,7 @@ HEAVY = {
 #: Rooms of smgcfg that other commands live in, and modules that only reports and Python callers need.
 ELSEWHERE = (
     "smgcfg.argv",
+    "smgcfg.by_key",
     "smgcfg.checks",
     "smgcfg.conversion",
     "smgcfg.diffing",

@@ -2,18 +2,20 @@
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from smgcfg.by_key import Side, side_in, side_of
 from smgcfg.cli.parser import Parser
-from smgcfg.cli.sources import read_files
+from smgcfg.cli.sources import Words, read_deployment, read_files, review_loaded, take_apart
+from smgcfg.config import NAME
 from smgcfg.diffing import Change, Difference, ProcessChange, Said, difference
 from smgcfg.environment import Environment
-from smgcfg.errors import ConfigError, errors_in
+from smgcfg.errors import ConfigError, SmgcfgError, error, errors_in
 from smgcfg.loading import Loaded, load_sources
-from smgcfg.planning.plan import Planned, plan
+from smgcfg.value import Value
 
-_USAGE = "smgcfg diff OLD NEW | --old FILE... --new FILE... [--json]"
+_USAGE = "smgcfg diff OLD NEW | --old FILE... --new FILE... [--set PATH=VALUE] [--unset PATH] [--json]"
 
 
 def run(argv: Sequence[str]) -> int:
@@ -25,86 +27,149 @@ def run(argv: Sequence[str]) -> int:
     Returns:
         0 when nothing differs, 1 when something does.
     """
-    old_files, new_files, options = _options(argv[1:])
-    old, new = _planned(old_files, new_files)
-    found = difference(old, new)
-    print(json.dumps(_document(found), indent=2) if options.json else "\n".join(_lines(found)))
+    parser = _parser()
+    words = take_apart(parser, argv)
+    old, new = _sides(parser, words.options.old, words.options.new, words.options.files)
+    words.options.files = new
+    found = difference(*_planned(old, words, argv))
+    print(json.dumps(_document(found), indent=2) if words.options.json else "\n".join(_lines(found)))
     return 1 if found else 0
 
 
-# --- the command line ------------------------------------------------------------------------------------------------
+# --- the two sides ---------------------------------------------------------------------------------------------------
 
 
-def _options(words: Sequence[str]) -> tuple[list[str], list[str], Any]:
-    """Return the files of each side, and the other options."""
+class _Running(Value):
+    """A running launch, as far as a comparison needs it.
+
+    Attributes:
+        name: Its name.
+        environment: What it was planned for.
+        stand_in: Whether stand-ins run in place of its engines.
+        side: What its processes were given.
+    """
+
+    name: str
+    environment: Environment
+    stand_in: bool
+    side: Side
+
+
+def _parser() -> Parser:
     description = (
-        "Compare two deployments and say which processes restart, and because of which keys. With several files on a "
-        "side, --old and --new stand in front of each side's files, weakest first. "
-        "Exit code: 0 nothing differs, 1 something does, 2 bad input."
+        "Compare two deployments and say which processes restart, and because of which keys. OLD may be the name of a "
+        "running launch: what it was started with is compared, whatever became of its files. With several files on a "
+        "side, --old and --new stand in front of each side's files, weakest first. --set, --unset and engine flags "
+        "behind -- are for the new side. Exit code: 0 nothing differs, 1 something does, 2 bad input."
     )
     parser = Parser("diff", description, _USAGE)
-    parser.add_argument("--old", metavar="FILE", help="the files of what runs, up to the next option")
-    parser.add_argument("--new", metavar="FILE", help="the files of what shall run, up to the next option")
+    parser.add_argument("--old", action="extend", metavar="FILE", help="the files of what runs, up to the next option")
+    parser.add_argument(
+        "--new", action="extend", metavar="FILE", help="the files of what shall run, up to the next option"
+    )
+    parser.add_argument("--set", metavar="PATH=VALUE", help="set one key on top of the new files; may be repeated")
+    parser.add_argument("--unset", metavar="PATH", help="do not pass this setting; may be repeated")
+    parser.add_argument("--pool", metavar="NAME", help="the pool that the engine flags behind -- are for")
     parser.add_argument("--json", action="store_true", help="everything, for programs")
     parser.add_words("FILE", "the deployment that runs, then the one that shall; - is standard input")
-    sides: dict[str, list[str]] = {"--old": [], "--new": []}
-    side: list[str] | None = None
-    rest = []
-    for word in words:
-        name, glued, text = word.partition("=")
-        if name in sides:
-            side = sides[name]
-            side += [text] if glued else []
-        elif word.startswith("-") and word != "-":
-            side = None
-            rest.append(word)
-        elif side is None:
-            rest.append(word)
-        else:
-            side.append(word)
-    options = parser.parse_args(rest)
-    old, new = sides["--old"], sides["--new"]
-    if not old and not new and len(options.files) == 2:
-        old, new = options.files[:1], options.files[1:]
-    elif options.files or not old or not new:
+    # What a deployment without a file is made of: there is none of that here.
+    parser.set_defaults(backend=None, model=None, replicas=None, gpus=None, port=None)
+    return parser
+
+
+def _sides(parser: Parser, old: list[str], new: list[str], rest: list[str]) -> tuple[list[str], list[str]]:
+    """Return the files of each side."""
+    if not old and not new and len(rest) == 2:
+        return rest[:1], rest[1:]
+    if rest or not old or not new:
         parser.error("expected two files, or --old FILE... --new FILE...")
-    return old, new, options
+    return old, new
 
 
-def _planned(old: Sequence[str], new: Sequence[str]) -> tuple[Planned, Planned]:
-    """Read and plan both sides for this machine.
+def _planned(old: Sequence[str], words: Words, argv: Sequence[str]) -> tuple[Side, Side]:
+    """Read and plan both sides for this machine; a running launch is what it was started as.
 
     Raises:
-        ConfigError: A side can not be planned.
+        ConfigError: A side can not be planned, or there is no such launch.
     """
+    if _is_name(old):
+        running = _running(old[0])
+        shall_run = _understood(read_deployment(words, argv))
+        # As the same launcher would plan it.
+        return running.side, _as_planned(
+            shall_run, running.name, running.environment, stand_in=running.stand_in, host=True
+        )
     environment = Environment.current()
-    loaded = [_loaded(paths) for paths in (old, new)]
-    sides = []
-    for side in loaded:
-        assert side.deployment is not None
-        deployment = side.deployment if _is_named(side) else side.deployment.evolve(name=_name(loaded))
-        planned = plan(deployment, environment, overlay=side.overlay)
-        if planned.plan is None or errors_in(planned.findings):
-            raise ConfigError(planned.findings)
-        sides.append(planned)
-    return sides[0], sides[1]
+    runs = _understood(load_sources(read_files(old), environ=os.environ))
+    shall_run = _understood(read_deployment(words, argv))
+    # A side that no file names is called as the other: a file's name is no change.
+    assert shall_run.deployment is not None
+    name = _name(runs) or _name(shall_run) or shall_run.deployment.name
+    return _as_planned(runs, name, environment), _as_planned(shall_run, name, environment)
 
 
-def _loaded(paths: Sequence[str]) -> Loaded:
-    loaded = load_sources(read_files(paths), environ=os.environ)
+def _is_name(words: Sequence[str]) -> bool:
+    """Whether words are the name of a launch, and of no file."""
+    word = words[0]
+    return len(words) == 1 and bool(NAME.fullmatch(word)) and not word.endswith(".toml") and not os.path.exists(word)
+
+
+def _running(name: str) -> _Running:
+    """Ask a running launch for what it was started with.
+
+    Raises:
+        ConfigError: There is none of that name, it has ended, or it does not tell.
+    """
+    from smgcfg.launch.running import find, given
+
+    try:
+        launch = find(name, Environment.current())
+        launch.must_be_alive()
+        told = given(launch)
+    except ConfigError:
+        raise
+    except SmgcfgError as problem:
+        hint = "OLD is a deployment file, or the name of a running launch"
+        raise ConfigError([error("SMG041", "OLD", str(problem), hint=hint)]) from None
+    return _Running(launch.name, Environment(**told["environment"]), told["stand_in"], side_in(told["side"]))
+
+
+def _understood(loaded: Loaded) -> Loaded:
+    """Return what sources say, unless something is wrong with them.
+
+    Raises:
+        ConfigError: Something is.
+    """
     if loaded.deployment is None or errors_in(loaded.findings):
         raise ConfigError(loaded.findings)
     return loaded
 
 
-def _name(sides: Iterable[Loaded]) -> str:
-    """Return what a side is called that no file of it names: as the other side, because a file's name is no change."""
-    names = [side.deployment.name for side in sides if side.deployment and _is_named(side)]
-    return names[0] if names else [side.deployment.name for side in sides if side.deployment][-1]
+def _name(side: Loaded) -> str:
+    """Return what a side's files call it; empty where they do not."""
+    named = side.overlay.winner(("name",)) is not None
+    return side.deployment.name if named and side.deployment is not None else ""
 
 
-def _is_named(side: Loaded) -> bool:
-    return side.overlay.winner(("name",)) is not None
+def _as_planned(
+    loaded: Loaded, name: str, environment: Environment, *, stand_in: bool = False, host: bool = False
+) -> Side:
+    """Plan a side.
+
+    Args:
+        loaded: What its sources say.
+        name: What to call it where they do not.
+        environment: What it is planned for.
+        stand_in: Put stand-ins in place of the engines.
+        host: Look which versions are installed.
+    """
+    assert loaded.deployment is not None
+    if name and not _name(loaded):
+        loaded = loaded.evolve(deployment=loaded.deployment.evolve(name=name))
+    reviewed = review_loaded(loaded, environment, stand_in=stand_in, host=host)
+    if reviewed.planned is None or reviewed.planned.plan is None or errors_in(reviewed.findings):
+        raise ConfigError(reviewed.findings)
+    return side_of(reviewed.planned)
 
 
 # --- for people ------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ class Option(Value):
         help: What it does, in a few words.
         read: Makes a value of the word behind it; raises ValueError where it can not.
         default: The value without the option.
+        many: It takes every word up to the next option, each time that it stands.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Option(Value):
     help: str
     read: Callable[[str], Any]
     default: Any
+    many: bool = False
 
     @property
     def head(self) -> str:
@@ -54,7 +56,7 @@ class Group:
         *,
         help: str,
         metavar: str = "",
-        action: Literal["store", "store_true"] = "store",
+        action: Literal["store", "store_true", "extend"] = "store",
         type: Callable[[str], Any] = str,
         dest: str = "",
         default: Any = None,
@@ -62,7 +64,7 @@ class Group:
         """Declare an option; the arguments are those of argparse."""
         default = False if action == "store_true" else default
         dest = dest or name.lstrip("-").replace("-", "_")
-        self.options.append(Option(name, dest, metavar, help, type, default))
+        self.options.append(Option(name, dest, metavar, help, type, default, action == "extend"))
 
 
 class Parser(Group):
@@ -112,22 +114,27 @@ class Parser(Group):
             SystemExit: The help was asked for.
         """
         options = {option.name: option for group in self._groups for option in group.options}
-        result = SimpleNamespace(files=[], **{option.dest: option.default for option in options.values()})
+        result = SimpleNamespace(files=[], **{o.dest: [] if o.many else o.default for o in options.values()})
         vars(result).update(self._defaults)
         rest = iter(words)
         given: dict[str, Any] = {}
+        loose: list[str] = result.files
         for word in rest:
             name, glued, text = word.partition("=")
             if not word.startswith("-") or word == "-":
-                result.files.append(word)
+                loose.append(word)
                 continue
+            loose = result.files
             if name in ("-h", "--help"):
                 print(self.format_help())
                 raise SystemExit(0)
             if name not in options:
                 self._refuse(name, options)
             option = options[name]
-            if option.metavar:
+            if option.many:
+                loose = getattr(result, option.dest)
+                loose += [text] if glued else []
+            elif option.metavar:
                 value = self._value(option, text if glued else next(rest, "--"))
                 if given.setdefault(name, value) != value:
                     self.error(f"{name} is given twice, as {given[name]!r} and as {value!r}")

@@ -63,7 +63,12 @@ def run(argv: Sequence[str]) -> int:
 
     check = _check(planned, planned.plan, stand_in=options.stand_in, verify=options.verify)
     return serve(
-        planned.plan, check=check, log_format=options.log_format, access=_access(planned, planned.plan), reap=True
+        planned.plan,
+        check=check,
+        log_format=options.log_format,
+        access=_access(planned, planned.plan),
+        given=lambda: _given(planned, reviewed.environment, stand_in=options.stand_in),
+        reap=True,
     )
 
 
@@ -73,6 +78,13 @@ def _access(planned: Planned, plan: Plan) -> dict[str, Any]:
     from smgcfg.verify.promises import promises_of, target_of
 
     return to_access(target_of(planned, plan), promises_of(planned))
+
+
+def _given(planned: Planned, environment: Environment, *, stand_in: bool) -> dict[str, Any]:
+    """Return what `smgcfg diff NAME FILE` has to know of the launch."""
+    from smgcfg.by_key import data_of, side_of
+
+    return {"environment": vars(environment), "stand_in": stand_in, "side": data_of(side_of(planned))}
 
 
 def _check(planned: Planned, plan: Plan, *, stand_in: bool, verify: bool) -> "LaunchCheck | None":

@@ -234,12 +234,30 @@ def review(words: Words, argv: Sequence[str], *, host: bool, secrets: bool = Fal
         ConfigError: A file can not be read, or options that exclude each other.
     """
     loaded = read_deployment(words, argv)
-    environment = Environment.current()
+    stand_in: bool = words.options.stand_in
+    return review_loaded(loaded, Environment.current(), stand_in=stand_in, host=host, secrets=secrets)
+
+
+def review_loaded(
+    loaded: Loaded, environment: Environment, *, stand_in: bool, host: bool, secrets: bool = False
+) -> Reviewed:
+    """Plan a deployment that was read.
+
+    Args:
+        loaded: What its sources say.
+        environment: What it is planned for.
+        stand_in: Put stand-ins in place of the engines.
+        host: Also look at the machine: which versions are installed.
+        secrets: Read the secrets that stand elsewhere, too, so that the plan can be launched.
+
+    Raises:
+        ConfigError: The stand-in can not play a pool.
+    """
     deployment = loaded.deployment
     if deployment is None:
         return Reviewed(None, None, loaded.findings, environment)
     found: list[Finding] = []
-    if words.options.stand_in:
+    if stand_in:
         from smgcfg.standin.deploy import left_out, with_standins
 
         found += left_out(deployment, Choices(loaded.overlay).where)

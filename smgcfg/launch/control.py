@@ -10,6 +10,7 @@ has withdrawn the question: nothing is done.
                                         a line of JSON for each line, as `Line.data` has it; with "follow" until either
                                         side leaves, `{"dropped": N}` where a slow reader missed lines
     {"do": "access"}                    the answer holds "access": what it takes to use the gateway, with its keys
+    {"do": "given"}                     the answer holds "given": what each process was given, with secrets
 """
 
 import contextlib

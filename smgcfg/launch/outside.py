@@ -32,6 +32,7 @@ class Outside:
         notifier: The service manager, or None.
         access: What other commands have to know to use the gateway, its keys too; it leaves this process only through
             the control socket.
+        given: Returns what each process was given, as other commands compare it, or None where nobody knows.
         keep_failure: Leave the state file of a launch that failed, for `smgcfg status` to tell.
     """
 
@@ -45,6 +46,7 @@ class Outside:
         *,
         notifier: Notifier | None = None,
         access: Mapping[str, Any] | None = None,
+        given: Callable[[], Mapping[str, Any]] | None = None,
         keep_failure: bool = False,
     ) -> None:
         self._plan = plan
@@ -52,6 +54,7 @@ class Outside:
         self._say = say
         self._notifier = notifier
         self._access = dict(access or {}) | {"url": plan.url, "model": plan.model, "workers_key": plan.api_key}
+        self._given = given
         self._keep_failure = keep_failure
         self._wording = Wording(plan)
         self._recent = Recent()
@@ -62,7 +65,13 @@ class Outside:
         self._control = Control(
             plan.run_dir,
             selector,
-            {"stop": self._stop, "restart": self._restart, "logs": self._logs, "access": self._give_access},
+            {
+                "stop": self._stop,
+                "restart": self._restart,
+                "logs": self._logs,
+                "access": self._give_access,
+                "given": self._give_given,
+            },
         )
 
     def open(self) -> None:
@@ -168,6 +177,12 @@ class Outside:
 
     def _give_access(self, _question: dict[str, Any], caller: Caller) -> None:
         caller.send({"ok": True, "access": self._access})
+        caller.finish()
+
+    def _give_given(self, _question: dict[str, Any], caller: Caller) -> None:
+        if self._given is None:
+            raise Refused("it was started from a Python program, and knows no keys")
+        caller.send({"ok": True, "given": self._given()})
         caller.finish()
 
     def _process(self, question: dict[str, Any], *more: str) -> str | None:

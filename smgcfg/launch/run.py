@@ -186,6 +186,7 @@ def serve(
     check: Check | None = None,
     log_format: LogFormat = "text",
     access: Mapping[str, Any] | None = None,
+    given: Callable[[], Mapping[str, Any]] | None = None,
     reap: bool = False,
 ) -> int:
     """Launch a plan and stay with it until it has stopped; for the main thread, whose signals it takes meanwhile.
@@ -197,6 +198,7 @@ def serve(
         check: Takes a last look before the launch is ready, or None.
         log_format: Lines for people, or a JSON object in each, which then all go to `out`.
         access: What other commands may ask for over the control socket, as JSON has it.
+        given: Returns what each process was given, which they may ask for too.
         reap: Collect processes that were left to this one, as PID 1 has to: for a process with no other children.
 
     Returns:
@@ -221,6 +223,7 @@ def serve(
             log_format=log_format,
             notifier=notifier,
             access=access,
+            given=given,
             keep_failure=True,
         ) as session,
         signals_to(session.supervisor.interrupt, session.selector, session.reap if reap else None),

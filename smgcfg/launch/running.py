@@ -165,6 +165,18 @@ def access(running: Running) -> dict[str, Any]:
     return told
 
 
+def given(running: Running) -> dict[str, Any]:
+    """Return what each process of a launch was given, as `smgcfg serve` told its launcher.
+
+    Raises:
+        NoAnswer: Its launcher does not answer, or does not know.
+    """
+    told = running.ask({"do": "given"}).get("given")
+    if not isinstance(told, dict):
+        raise NoAnswer("the launcher does not say what its processes were given")
+    return told
+
+
 def _look(run_dir: str) -> Running | None:
     # What can be no path, such as a word that is too long, is none that is there.
     if not os.path.exists(os.path.join(run_dir, NAME)):

@@ -27,6 +27,17 @@ def test_an_option_takes_the_word_behind_it_or_behind_an_equals_sign() -> None:
     assert vars(said) == {"files": ["a", "b"], "loud": False, "public_name": "-x=y", "most_tries": 3, "extra": None}
 
 
+def test_an_option_may_take_all_words_up_to_the_next() -> None:
+    """Each time that it stands; the words behind another option are nobody's."""
+    parser = Parser("try", "Try something.", "smgcfg try")
+    parser.add_words("FILE", "what to try")
+    parser.add_argument("--old", action="extend", metavar="FILE", help="what to leave")
+    parser.add_argument("--loud", action="store_true", help="say so")
+    said = parser.parse_args(["a", "--old", "b", "-", "--loud", "c", "--old=d", "e"])
+    assert vars(said) == {"files": ["a", "c"], "old": ["b", "-", "d", "e"], "loud": True}
+    assert parser.parse_args(["a"]).old == []
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -47,6 +47,44 @@ def test_asked_and_told_by_name(place: Place) -> None:
     assert "SMG041 TARGET: no file of that name, and no running launch is known as 'trial'" in gone.stderr
 
 
+def test_a_launch_is_compared_with_its_files(place: Place) -> None:
+    """What a launch was started with is compared, whatever its files say by now, and no secret is read or shown."""
+    closed = place.file("closed", 'gateway.api_key = { file = "./key" }\n[launch]\nverify = "off"\n')
+    key = place.home / "key"
+    key.write_text("swordfish\n")
+    key.chmod(0o600)
+    changed = ["pools.demo.engine.max_num_seqs=7", "gateway.log_level=debug", "launch.grace=7"]
+    with serving(place, place.base, closed, "--stand-in", "--set", changed[0]) as serve:
+        serve.ready()
+        words = ["diff", "--old", place.name, "--new", place.base, closed]
+        same = smgcfg(place, *words, "--set", changed[0])
+        assert (same.returncode, same.stdout, same.stderr) == (0, "no difference\n", "")
+        other = smgcfg(place, *words, *(word for each in changed[1:] for word in ("--set", each)), "--json")
+        assert other.returncode == 1, other
+        told = json.loads(other.stdout)
+        changes = {one["name"]: one["changes"] for one in told["processes"]}
+        assert changes["demo-0"] == [
+            {
+                "key": "pools.demo.engine.max_num_seqs",
+                "old": {"text": "--max-num-seqs 7", "origin": f"argument 5 '--set {changed[0].partition('=')[0]}'"},
+                "new": None,
+            }
+        ]
+        assert [one["key"] for one in changes["gateway"]] == ["gateway.log_level"]
+        assert [one["key"] for one in told["settings"]] == ["launch.grace"]
+        key.chmod(0o000)
+        place.home.joinpath("closed.toml").write_text("gateway.api_key = 'swordfish'\nlaunch.verify = 'off'\n")
+        secret = smgcfg(place, *words, "--set", changed[0])
+        assert "gateway.api_key" in secret.stdout
+        assert "swordfish" not in secret.stdout + secret.stderr
+        nobody = smgcfg(place, "diff", place.name[:-1], place.base)
+        assert nobody.returncode == 2
+        assert f"SMG041 OLD: no launch 'tria'; did you mean {place.name}?" in nobody.stderr
+        assert serve.stop() == 143
+    gone = smgcfg(place, "diff", place.name, place.base)
+    assert (gone.returncode, "SMG041 OLD: no launch 'trial'" in gone.stderr) == (2, True)
+
+
 def test_a_launch_for_programs(place: Place) -> None:
     """With --log-format json standard output is one object in each line, from the first to the last."""
     with serving(place, place.base, "--stand-in", "--log-format", "json") as serve:
