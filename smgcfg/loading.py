@@ -16,7 +16,7 @@ from smgcfg.overlay import UNSET, Layer, Overlay
 from smgcfg.reference import Reference
 from smgcfg.schema import Leaf, Path, Schema, dotted
 from smgcfg.sources.document import Document, read_document
-from smgcfg.sources.overrides import Override, flags_layer, override_layer, read_path
+from smgcfg.sources.overrides import Override, Repeats, flags_layer, override_layer, read_path
 from smgcfg.sources.toml import document_layer
 from smgcfg.sources.toml_text import read_most
 from smgcfg.value import Value
@@ -110,8 +110,7 @@ def load_sources(
             findings.append(document)
         else:
             documents.append(document)
-    every = [*base, *overrides]
-    schema = Schema(_backends(documents, every))
+    schema = Schema(_backends(documents, [*base, *overrides]))
     layers: list[Layer[Path]] = []
 
     def add(read: tuple[Layer[Path], list[Finding]]) -> None:
@@ -120,8 +119,12 @@ def load_sources(
 
     for document in documents:
         add(document_layer(document, schema))
-    for override in every:
+    for override in base:
         add(override_layer(override, schema, lambda path: _so_far(layers, path)))
+    repeats = Repeats(schema)
+    for override in overrides:
+        add(override_layer(override, schema, lambda path: _so_far(layers, path)))
+        findings.extend(repeats.take(override, layers[-1]))
     if choices:
         add(_choices_layer(choices, schema, lambda path: _so_far(layers, path)))
     pools = _pool_names(documents, layers)

@@ -23,7 +23,10 @@ def test_sources_win_in_their_order() -> None:
     top = "[pools.chat.engine]\nmax_num_seqs = 2\n"
 
     def seqs(*texts: str, **more: Any) -> int | None:
-        engine: TokenspeedArgs = good(*texts, **more).pools[0].engine
+        loaded = read(*texts, **more)
+        assert loaded.deployment is not None
+        assert {finding.code for finding in loaded.findings} <= {"SMG009"}, "what a command line says twice"
+        engine: TokenspeedArgs = loaded.deployment.pools[0].engine
         assert engine.grammar_backend == "xgrammar"
         return engine.max_num_seqs
 

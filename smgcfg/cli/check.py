@@ -46,7 +46,7 @@ def _parser() -> Parser:
     parser = Parser("check", description, _USAGE, _EPILOG)
     add_source_options(parser)
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
-    parser.add_argument("--select", metavar="CODES", help="report these alone")
+    parser.add_argument("--select", metavar="CODES", help="report these alone, and what stops a launch")
     parser.add_argument("--ignore", metavar="CODES", help="do not report these; what stops a launch is reported still")
     parser.add_argument("--json", action="store_true", help="everything, for programs")
     parser.add_argument("--sarif", action="store_true", help="SARIF 2.1.0, for code review")

@@ -1,11 +1,11 @@
 """`--set PATH=VALUE` and `--unset PATH` as sources, and engine flags behind `--`."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 from smgcfg.codec import Refused, bool_hint, brief, read_word, shown
-from smgcfg.errors import Finding, error
+from smgcfg.errors import Finding, error, warning
 from smgcfg.flags import key_of
 from smgcfg.json_value import Json
 from smgcfg.origin import FromArgv
@@ -122,6 +122,52 @@ def override_layer(
     except Refused as refused:
         return Layer(), [error(refused.code, dotted(path), str(refused), place, refused.hint)]
     return Layer(walk.entries), walk.findings
+
+
+class Repeats:
+    """Finds what one command line sets twice, so that the first of two words is not lost in silence.
+
+    Args:
+        schema: Where each key belongs.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._seen: dict[Path, tuple[Any, int]] = {}
+
+    def take(self, override: Override, layer: Layer[Path]) -> list[Finding]:
+        """Take in the next override, and return a warning for each setting that an earlier one set otherwise.
+
+        Args:
+            override: The option and its word.
+            layer: Its choices.
+        """
+        findings = []
+        for path, value, leaf in self._choices(override, layer):
+            lost, index = self._seen.get(path, (value, 0))
+            if lost != value:
+                message = f"given twice: {_told(leaf, value)} wins over {_told(leaf, lost)} at argument {index}"
+                findings.append(warning("SMG009", dotted(path), message, FromArgv(override.index)))
+            self._seen[path] = (value, override.index)
+        return findings
+
+    def _choices(self, override: Override, layer: Layer[Path]) -> Iterator[tuple[Path, Any, Leaf]]:
+        target = self._schema.resolve(override.path or ())
+        if isinstance(target, Inside):
+            # The layer holds the whole object; what is set is one entry of it.
+            if layer:
+                yield (*target.leaf.path, *target.keys), override.split()[1], target.leaf
+            return
+        for path, (value, _) in layer.items():
+            leaf = self._schema.resolve(path)
+            if isinstance(leaf, Leaf):
+                yield path, value, leaf
+
+
+def _told(leaf: Leaf, value: object) -> str:
+    if value is UNSET:
+        return "unset"
+    return brief(value) if leaf.spec is None else shown(leaf.spec, value)
 
 
 def with_entry(place: Inside, entry: object, so_far: object) -> Json:

@@ -43,6 +43,33 @@ def test_set_reaches_into_a_json_object(text: str, sets: tuple[str, ...], value:
         assert good(text, sets=words).pools[0].engine.hf_overrides.value == value
 
 
+@pytest.mark.parametrize(
+    ("sets", "unsets", "said"),
+    [
+        (("tp=1", "tensor_parallel_size=2"), (), ["pools.chat.engine.tensor_parallel_size: 2 wins over 1"]),
+        (("tp=1", "tp=1"), (), []),
+        (("seed=1",), ("seed",), ["pools.chat.engine.seed: unset wins over 1"]),
+        (("hf_overrides.a=1", "hf_overrides.a=2"), (), ["pools.chat.engine.hf_overrides.a: '2' wins over '1'"]),
+        (("hf_overrides.a=1", "hf_overrides.b=2"), (), []),
+        (('hf_overrides={"a": 1}', "hf_overrides.a=2"), (), []),
+        (
+            ("rl_control_api_key=k1", "rl_control_api_key=k2"),
+            (),
+            ["pools.chat.engine.rl_control_api_key: *** wins over ***"],
+        ),
+        (("api_key=x", "nonsense=1", "nonsense=2"), (), None),
+    ],
+)
+def test_what_is_set_twice_is_said(sets: tuple[str, ...], unsets: tuple[str, ...], said: list[str] | None) -> None:
+    """Of two values on one command line the last one wins, and a warning names both, unless they are secret."""
+    engine = "pools.chat.engine."
+    loaded = read(POOL, sets=tuple(engine + word for word in sets), unsets=tuple(engine + word for word in unsets))
+    found = [finding for finding in loaded.findings if finding.code == "SMG009"]
+    assert all(finding.severity == "warning" and "at argument 10" in finding.message for finding in found)
+    words = [f"{f.key}: {f.message.removeprefix('given twice: ').removesuffix(' at argument 10')}" for f in found]
+    assert words == (said or [])
+
+
 def test_what_an_entry_was_set_in_stays_in_the_overlay() -> None:
     """The stack of a JSON setting holds the whole object before and after each entry, with the place of each."""
     text = POOL + "[pools.chat.engine]\nhf_overrides = { a = 1 }\n"
