@@ -134,6 +134,11 @@ class Launch(_Table):
     check_listeners: bool = flag(
         "whether a port must be listened on by the very process it is meant for, or what that started", default=True
     )
+    own_sessions: bool = flag(
+        "whether each process has a session of its own; false keeps all in the launcher's, for a batch system that "
+        "tracks a job by its session",
+        default=True,
+    )
     run_dir: str | None = flag("the directory of the sockets, instead of the derived one", reads="nonempty")
     verify: Literal["off", "warn", "require"] | None = flag(
         "what a promise that is broken before the launch is ready leads to; require with stand-ins, else warn"

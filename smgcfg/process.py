@@ -148,6 +148,7 @@ class LaunchSettings(Value):
         stable_after: Seconds after which a process that is ready counts as stable: its next restart comes at once.
         unhealthy_after: Seconds after which a process that does not respond is replaced; 0 never.
         check_listeners: Whether a port of a process must be listened on by the process itself.
+        own_sessions: Whether each process has a session of its own, and not only a process group.
         log_dir: The directory of the log files, one for each process, or None for no files.
         log_max_bytes: The size at which a log file is put aside.
         log_backups: How many log files of a process are kept that were put aside.
@@ -162,6 +163,7 @@ class LaunchSettings(Value):
     stable_after: float = 300.0
     unhealthy_after: float = 120.0
     check_listeners: bool = True
+    own_sessions: bool = True
     log_dir: str | None = None
     log_max_bytes: int = 64 << 20
     log_backups: int = 3

@@ -1,9 +1,10 @@
 """The parent of one process: it outlives the launcher, so that nothing of the process outlives the launcher.
 
-Run as `python -I -S guard.py FD NAME`, with nothing but the standard library. FD is a socket to the launcher. The guard
-reads from it what to run, runs it in a session of its own, and reports. It is a subreaper: whatever the process
-leaves behind, in whichever session, becomes a child of the guard, so the guard knows when nothing is left. When the
-launcher dies, the socket ends, and the guard stops the process as the launcher would have.
+Run as `python -I -S guard.py FD SESSION NAME`, with nothing but the standard library. FD is a socket to the launcher.
+The guard reads from it what to run, runs it, and reports. Where SESSION is "own", the guard and the process have
+sessions of their own, else process groups of their own in the launcher's session. The guard is a subreaper: whatever
+the process leaves behind, in whichever session, becomes a child of the guard, so the guard knows when nothing is left.
+When the launcher dies, the socket ends, and the guard stops the process as the launcher would have.
 
 From the launcher: one frame (4 bytes of length, then fields separated by NUL: the grace in seconds, the number of
 environment entries, those entries, the words of the command); then single bytes, `T` to stop and `K` to kill.
@@ -81,12 +82,13 @@ def send(pid: int, signum: int) -> None:
         os.kill(pid, signum)
 
 
-def spawn(argv: list[bytes], env: dict[bytes, bytes]) -> int:
-    """Run a command in a session of its own, killed by the kernel should the guard be killed.
+def spawn(argv: list[bytes], env: dict[bytes, bytes], *, own_session: bool) -> int:
+    """Run a command, killed by the kernel should the guard be killed.
 
     Args:
         argv: The words.
         env: The whole environment; its PATH is searched.
+        own_session: Give it a session of its own, and not only a process group.
 
     Returns:
         The process id.
@@ -100,7 +102,10 @@ def spawn(argv: list[bytes], env: dict[bytes, bytes]) -> int:
     if pid == 0:
         number = 127
         try:
-            os.setsid()
+            if own_session:
+                os.setsid()
+            else:
+                os.setpgid(0, 0)
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() == guard:
                 for signum in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
@@ -125,10 +130,12 @@ class Guard:
 
     Args:
         launcher: The socket to the launcher.
+        own_session: Give the process a session of its own.
     """
 
-    def __init__(self, launcher: socket.socket) -> None:
+    def __init__(self, launcher: socket.socket, *, own_session: bool) -> None:
         self.launcher = launcher
+        self.own_session = own_session
         self.grace = 0.0
         self.pid = 0
         self.ended = False
@@ -145,7 +152,7 @@ class Guard:
         """Run the command until nothing of it is left."""
         argv, env = self.read_command()
         try:
-            self.pid = spawn(argv, env)
+            self.pid = spawn(argv, env, own_session=self.own_session)
         except OSError as error:
             self.report(f"failed {error.errno}")
             return
@@ -261,13 +268,17 @@ class Guard:
 def main() -> None:
     """Guard one process, as the module's text says."""
     launcher = socket.socket(fileno=int(sys.argv[1]))
+    own_session = sys.argv[2] == "own"
+    if not own_session:
+        # A signal from the terminal is for the launcher alone.
+        os.setpgid(0, 0)
     launcher.set_inheritable(False)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     # The socket does not end while a process that the launcher forked, in a Python program that uses it, holds a copy.
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     for signum in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(signum, signal.SIG_IGN)
-    guard = Guard(launcher)
+    guard = Guard(launcher, own_session=own_session)
     for signum in (signal.SIGTERM, signal.SIGCHLD):
         signal.signal(signum, lambda *_: None)
     guard.run()

@@ -72,7 +72,10 @@ class Session:
         self._out = Console(out, self.selector)
         one_terminal = self._out.terminal and err.isatty()
         self._err = self._out if err is out or one_terminal else Console(err, self.selector)
-        self._spawner = GuardedSpawner(self.selector, self._take_line, grace=plan.settings.grace)
+        settings = plan.settings
+        self._spawner = GuardedSpawner(
+            self.selector, self._take_line, grace=settings.grace, own_sessions=settings.own_sessions
+        )
         self._prober = HttpProber(Place.of(plan), self.selector)
         self._messenger = ZmqMessenger(self.selector)
         self._progress: Progress | JsonLines

@@ -40,12 +40,16 @@ class GuardedSpawner:
         selector: Where to hear about sockets and pipes; its keys' data are called with the event mask.
         lines: Takes every line that a process prints, as it comes.
         grace: Seconds between asking and killing when the launcher is gone.
+        own_sessions: Give each process a session of its own, and not only a process group.
     """
 
-    def __init__(self, selector: selectors.BaseSelector, lines: Lines, *, grace: float) -> None:
+    def __init__(
+        self, selector: selectors.BaseSelector, lines: Lines, *, grace: float, own_sessions: bool = True
+    ) -> None:
         self._selector = selector
         self._lines = lines
         self._grace = grace
+        self._own_sessions = own_sessions
         self._token = f"{os.getpid()}.{time.time_ns()}"
         self._guarded: dict[str, _Guarded] = {}
         self._reports: list[Report] = []
@@ -56,7 +60,15 @@ class GuardedSpawner:
             raise ValueError(f"{spec.name!r} is running")
         mark = f"{self._token}.{spec.name}"
         try:
-            self._guarded[spec.name] = _Guarded(spec, mark, self._grace, self._selector, self._lines, self._report)
+            self._guarded[spec.name] = _Guarded(
+                spec,
+                mark,
+                self._grace,
+                self._selector,
+                self._lines,
+                self._report,
+                own_session=self._own_sessions,
+            )
         except OSError as problem:
             # There are no descriptors, processes or memory left: it may be tried again when there are.
             self._reports.append(NotStarted(spec.name, f"its guard can not be started: {reason_of(problem)}"))
@@ -124,6 +136,8 @@ class _Guarded:
         selector: selectors.BaseSelector,
         lines: Lines,
         report: Callable[[Report], None],
+        *,
+        own_session: bool,
     ) -> None:
         self.spec = spec
         self.log = Log(spec)
@@ -136,9 +150,9 @@ class _Guarded:
         self._killed = False
         self._said = b""
         self._outputs: dict[int, str] = {}
-        self._launch(grace, {**os.environ, **dict(spec.env), MARK: mark})
+        self._launch(grace, {**os.environ, **dict(spec.env), MARK: mark}, own_session=own_session)
 
-    def _launch(self, grace: float, env: dict[str, str]) -> None:
+    def _launch(self, grace: float, env: dict[str, str], *, own_session: bool) -> None:
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             self._socket, socket_of_guard = socket.socketpair()
             ours.callback(self._socket.close)
@@ -152,12 +166,15 @@ class _Guarded:
                 self._outputs[read_end] = stream
                 write_ends.append(write_end)
             self._guard = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(_GUARD), str(socket_of_guard.fileno()), self.spec.name],
+                [
+                    *(sys.executable, "-I", "-S", str(_GUARD), str(socket_of_guard.fileno())),
+                    *("own" if own_session else "launcher", self.spec.name),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=write_ends[0],
                 stderr=write_ends[1],
                 pass_fds=[socket_of_guard.fileno()],
-                start_new_session=True,
+                start_new_session=own_session,
             )
             ours.pop_all()  # they stay open
         for fd in self._outputs:
@@ -263,7 +280,7 @@ class _Guarded:
         self._report(report)
 
     def _sweep(self) -> None:
-        """Kill everything that carries the mark or is in the session of the program, until nothing is found."""
+        """Kill everything that carries the mark or is in the program's session or group, until nothing is found."""
         for _ in range(_SWEEPS):
             try:
                 found = marked(self._mark, self._pid)
@@ -306,12 +323,12 @@ class _Guarded:
         del self._outputs[fd]
 
 
-def marked(mark: str, session: int | None = None) -> list[int]:
-    """Return the processes whose environment holds an entry, or that are in a session.
+def marked(mark: str, leader: int | None = None) -> list[int]:
+    """Return the processes whose environment holds an entry, or that are in a process's session or group.
 
     Args:
         mark: The entry, `NAME=VALUE`.
-        session: The session, or None.
+        leader: The process that leads the session or the group, or None.
     """
     found = []
     wanted = b"\0" + mark.encode() + b"\0"
@@ -323,6 +340,6 @@ def marked(mark: str, session: int | None = None) -> list[int]:
             if stat[0] in b"ZX":
                 continue
             environ = b"\0" + Path("/proc", entry, "environ").read_bytes()
-            if wanted in environ or (session is not None and int(stat[3]) == session):
+            if wanted in environ or leader in (int(stat[2]), int(stat[3])):
                 found.append(int(entry))
     return found

@@ -21,11 +21,13 @@ from smgcfg.process import ProcessSpec, Secret
 class Bench:
     """A spawner, what it reported, and what its processes said."""
 
-    def __init__(self, grace: float) -> None:
+    def __init__(self, grace: float, *, own_sessions: bool = True) -> None:
         self.selector = selectors.DefaultSelector()
         self.lines: list[tuple[str, str, str]] = []
         self.reports: list[Report] = []
-        self.spawner = GuardedSpawner(self.selector, lambda *line: self.lines.append(line), grace=grace)
+        self.spawner = GuardedSpawner(
+            self.selector, lambda *line: self.lines.append(line), grace=grace, own_sessions=own_sessions
+        )
 
     def turn(self, seconds: float = 0.05) -> None:
         """Take in what happens in a moment."""
@@ -162,6 +164,23 @@ def test_program_has_no_signal_ignored_and_no_descriptor_of_ours(bench: Bench, m
     assert stdin == "/dev/null True"
 
 
+@pytest.mark.parametrize("own_sessions", [True, False])
+def test_session_of_ones_own_or_that_of_the_launcher(marked: Marked, own_sessions: bool) -> None:
+    """A process and its guard have sessions of their own, or only groups: the terminal's signals reach neither."""
+    bench = Bench(grace=0.5, own_sessions=own_sessions)
+    bench.start(spec_of(marked, "--say", "up", "--child"))
+    (program,) = (report.pid for report in bench.of(Started))
+    for pid in (program, parent_of(program)):
+        assert os.getsid(pid) == (pid if own_sessions else os.getsid(0))
+        assert os.getpgid(pid) == pid
+    # What a killed guard leaves behind is found, whichever way.
+    os.kill(parent_of(program), signal.SIGKILL)
+    bench.run_until(bench.gone)
+    assert marked.left() == []
+    bench.spawner.close()
+    bench.selector.close()
+
+
 def test_secret_is_not_in_output_nor_in_the_guards_words(bench: Bench, marked: Marked) -> None:
     """A secret that a program prints is masked, and the guard's command line, which `ps` shows, holds no secret."""
     argv = fake("--say", "using key sesame-1234 and tok-5678")
@@ -294,7 +313,7 @@ LAUNCHER = """
 import os, selectors, sys
 from launch.test_spawn import Bench, spec_of
 from launch.plans import Marked
-bench, marked = Bench(grace=0.5), Marked()
+bench, marked = Bench(grace=0.5, own_sessions=sys.argv[2] != "one session"), Marked()
 marked.env = (("SMGCFG_TEST_MARK", sys.argv[1]),)
 for name in "abc":
     bench.spawner.start(spec_of(marked, "--say", "up", "--child", "--grandchild", *sys.argv[3:], name=name))
@@ -308,12 +327,13 @@ bench.run_until(lambda: False, 60.0)
 """
 
 
-@pytest.mark.parametrize("fork", ["fork", "no fork"])
+@pytest.mark.parametrize("fork", ["fork", "no fork", "one session"])
 @pytest.mark.parametrize("ignore", [[], ["--ignore-term"]])
 def test_launcher_that_is_killed_leaves_nothing(marked: Marked, ignore: list[str], fork: str) -> None:
     """kill -9 of a launcher leaves 0 of its workers, children and setsid grandchildren, within the grace.
 
-    Also when a process that the launcher forked still holds all of its descriptors.
+    Also when a process that the launcher forked still holds all of its descriptors, and when they were to stay in its
+    session.
     """
     argv = [sys.executable, "-c", LAUNCHER, marked.token, fork, *ignore]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
