@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from smgcfg.cli.parser import Parser
 from smgcfg.cli.render_plan import broken_promises
@@ -11,10 +11,6 @@ from smgcfg.cli.sources import add_source_options, review, save, take_apart
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, errors_in
 from smgcfg.planning.plan import Planned
-from smgcfg.process import Plan
-
-if TYPE_CHECKING:
-    from smgcfg.cli.launch_check import LaunchCheck
 
 _USAGE = "smgcfg serve FILE... [--set PATH=VALUE] [--unset PATH] [--stand-in] [--verify] [-- ENGINE FLAGS]"
 
@@ -60,24 +56,16 @@ def run(argv: Sequence[str]) -> int:
     if options.stand_in:
         _write_model(reviewed.environment)
     from smgcfg.launch.run import serve
+    from smgcfg.verify.launch_check import verified
 
-    check = _check(planned, planned.plan, stand_in=options.stand_in, verify=options.verify)
+    mode = "require" if options.verify else planned.deployment.launch.verify
     return serve(
         planned.plan,
-        check=check,
+        **verified(planned, mode or ("require" if options.stand_in else "warn")),
         log_format=options.log_format,
-        access=_access(planned, planned.plan),
         given=lambda: _given(planned, reviewed.environment, stand_in=options.stand_in),
         reap=True,
     )
-
-
-def _access(planned: Planned, plan: Plan) -> dict[str, Any]:
-    """Return what `smgcfg verify NAME` has to know of the launch."""
-    from smgcfg.verify.access import to_access
-    from smgcfg.verify.promises import promises_of, target_of
-
-    return to_access(target_of(planned, plan), promises_of(planned))
 
 
 def _given(planned: Planned, environment: Environment, *, stand_in: bool) -> dict[str, Any]:
@@ -85,16 +73,6 @@ def _given(planned: Planned, environment: Environment, *, stand_in: bool) -> dic
     from smgcfg.by_key import data_of, side_of
 
     return {"environment": vars(environment), "stand_in": stand_in, "side": data_of(side_of(planned))}
-
-
-def _check(planned: Planned, plan: Plan, *, stand_in: bool, verify: bool) -> "LaunchCheck | None":
-    """Return what looks the launch over before it is ready, or None where nobody wants that."""
-    mode = "require" if verify else planned.deployment.launch.verify or ("require" if stand_in else "warn")
-    if mode == "off":
-        return None
-    from smgcfg.cli.launch_check import launch_check
-
-    return launch_check(planned, plan, mode)
 
 
 def _check_extra() -> None:

@@ -2,11 +2,13 @@
 
 import os
 import threading
+from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import TextIO
+from typing import Any, TextIO
 
 from smgcfg.errors import LaunchError
 from smgcfg.launch import events
+from smgcfg.launch.effects import Check
 from smgcfg.launch.events import Event
 from smgcfg.launch.limits import raise_limit
 from smgcfg.launch.port_locks import PortLocks
@@ -30,12 +32,23 @@ class Launch:
     Args:
         plan: What to launch; it has no errors.
         out: Where lines go; nowhere by default.
+        check: Takes a last look before the launch is ready, or None.
+        access: What other commands may ask for over the control socket, as JSON has it.
     """
 
-    def __init__(self, plan: Plan, *, out: TextIO | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        out: TextIO | None = None,
+        check: Check | None = None,
+        access: Mapping[str, Any] | None = None,
+    ) -> None:
         self.plan = plan
         self.exit_code: int | None = None
         self._out = out
+        self._check = check
+        self._access = access
         self._changed = threading.Condition()
         self._ready = False
         self._failures: list[str] = []
@@ -64,7 +77,7 @@ class Launch:
         """Wait until every process is ready; the startup timeouts of the plan bound it.
 
         Raises:
-            LaunchError: A process failed or the launch was stopped; what happened is in the message.
+            LaunchError: A process failed, or the check, or the launch was stopped; what happened is in the message.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._ready or self.exit_code is not None)
@@ -101,7 +114,9 @@ class Launch:
         raise_limit(self.plan)
         with refusals(self.plan), ExitStack() as stack:
             out = self._out or stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
-            self._session = stack.enter_context(Session(self.plan, out, out, self._watch))
+            self._session = stack.enter_context(
+                Session(self.plan, out, out, self._watch, self._check, access=self._access)
+            )
             stack.enter_context(RunDir(self.plan))
             stack.enter_context(PortLocks(self.plan))
             self._waker = Waker(self._stop_asked, self._session.selector)
@@ -137,9 +152,10 @@ class Launch:
         for event in told:
             if isinstance(event, events.Ready):
                 self._pids[event.name] = event.pid
-            if isinstance(event, events.Failure):
+            if isinstance(event, events.Failure | events.Checked):
                 self._failures += self._wording.lines(event)
             if isinstance(event, events.LaunchReady):
                 with self._changed:
+                    self._failures.clear()  # what the check found is no failure then
                     self._ready = True
                     self._changed.notify_all()

@@ -53,7 +53,8 @@ class Outside:
         self._supervisor = supervisor
         self._say = say
         self._notifier = notifier
-        self._access = dict(access or {}) | {"url": plan.url, "model": plan.model, "workers_key": plan.api_key}
+        own = {"url": plan.url, "model": plan.model, "workers_key": plan.api_key, "request_key": plan.request_key}
+        self._access = dict(access or {}) | own
         self._given = given
         self._keep_failure = keep_failure
         self._wording = Wording(plan)

@@ -27,9 +27,10 @@ def from_access(access: Mapping[str, Any]) -> tuple[Target, Promises | None]:
         access: What the launch said.
     """
     if "target" not in access:
-        key = access["workers_key"]
+        # A launcher of an earlier version knows one key only.
+        keys = {"api_key": access.get("request_key", access["workers_key"]), "workers_key": access["workers_key"]}
         insecure = access["url"].startswith("https:")
-        return Target(url=access["url"], model=access["model"], api_key=key, workers_key=key, insecure=insecure), None
+        return Target(url=access["url"], model=access["model"], insecure=insecure, **keys), None
     settings = {
         name: tuple(Setting(**{**setting, "kinds": tuple(setting["kinds"])}) for setting in each)
         for name, each in access["promises"].items()

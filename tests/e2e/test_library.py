@@ -1,5 +1,7 @@
 """smgcfg inside a Python program: a test harness brings deployments up, or starts single workers of its own."""
 
+import io
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,13 +12,16 @@ import pytest
 from e2e.asking import answers, is_ready
 from e2e.deployment import PATIENCE, Place
 from launch.plans import until
+from verify.deployments import IGNORE, pool
 
 from smgcfg import Environment, GatewayArgs, LaunchError, Plan, TokenspeedArgs, load, worker_command, worker_url
+from smgcfg.cli import main
 from smgcfg.launch import Launch
 from smgcfg.launch.run_dir import run_dir_findings
-from smgcfg.planning.plan import plan
+from smgcfg.planning.plan import Planned, plan
 from smgcfg.standin.deploy import model_dir, with_standins, write_model
 from smgcfg.standin.tokenizer import write_model_dir
+from smgcfg.verify.launch_check import verified
 
 
 @pytest.fixture
@@ -29,12 +34,17 @@ def home(place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 def planned(place: Place, **overrides: Any) -> Plan:
     """Return the plan of a deployment of stand-ins."""
-    environment = Environment.current()
-    deployment = with_standins(load(place.base, overrides=overrides), environment)
-    write_model(model_dir(environment), run_dir_findings)
-    made = plan(deployment, environment).plan
+    made = with_promises(place, **overrides).plan
     assert made is not None
     return made
+
+
+def with_promises(place: Place, *files: str, **overrides: Any) -> Planned:
+    """Return what a deployment of stand-ins is planned to be."""
+    environment = Environment.current()
+    deployment = with_standins(load(place.base, *files, overrides=overrides), environment)
+    write_model(model_dir(environment), run_dir_findings)
+    return plan(deployment, environment)
 
 
 def test_a_launch_in_a_program(home: Place) -> None:
@@ -55,6 +65,35 @@ def test_a_launch_that_fails(home: Place) -> None:
         launch.wait_ready()
     assert "demo-0" in str(failed.value)
     assert (failed.value.exit_code, launch.exit_code) == (2, 2)
+
+
+def test_a_launch_that_is_verified(home: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    """A program's launch may be verified before it is ready, and then tells other commands what it promises."""
+    made = with_promises(home)
+    out = io.StringIO()
+    assert made.plan is not None
+    with Launch(made.plan, out=out, **verified(made)) as launch:
+        launch.wait_ready()
+        assert re.search(r"^verify +demo-0 ok \(7 of 7 promises", out.getvalue(), re.MULTILINE)
+        assert main(["verify", made.plan.name]) == 0
+        assert "json_schema           enforced\n" in capsys.readouterr().out
+
+
+def test_a_launch_that_breaks_a_promise(home: Place) -> None:
+    """A broken promise is raised with its cause, unless the deployment says that it only has to be said."""
+    lax = home.file("lax", pool("lax", IGNORE))
+    made = with_promises(home, lax)
+    assert made.plan is not None
+    with Launch(made.plan, **verified(made)) as launch, pytest.raises(LaunchError, match="BROKEN 7 of 14") as failed:
+        launch.wait_ready()
+    assert "lax-0 is set to run --grammar-backend none" in str(failed.value)
+    assert (failed.value.exit_code, launch.exit_code) == (1, 1)
+    said = with_promises(home, lax, **{"launch.verify": "warn"})
+    out = io.StringIO()
+    with Launch(made.plan, out=out, **verified(said)) as launch:
+        launch.wait_ready()
+        assert "BROKEN 7 of 14" in out.getvalue()
+    assert verified(said, "off")["check"] is None
 
 
 def test_one_after_the_other(home: Place) -> None:

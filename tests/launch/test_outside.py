@@ -19,7 +19,7 @@ from smgcfg.launch.outside import Outside
 @contextmanager
 def served(run_dir: Path, supervisor: SimpleNamespace) -> Iterator[None]:
     """Serve the control socket of a launch of which there is only a supervisor that a test made."""
-    plan = fake_launch(run_dir, Marked(), []).evolve(api_key="swordfish")
+    plan = fake_launch(run_dir, Marked(), []).evolve(api_key="swordfish", request_key="sesame")
     supervisor.children = {spec.name: Child(spec) for spec in plan.processes}
     supervisor.exit_code = None
     said: list[str] = []
@@ -80,7 +80,8 @@ def test_access(tmp_path: Path) -> None:
     with served(tmp_path, SimpleNamespace(phase="up")):
         given = ask(tmp_path, do="access")["access"]
     assert given["url"].startswith("http://127.0.0.1:")
-    assert (given["workers_key"], given["model"], given["more"]) == ("swordfish", "fake", 1)
+    assert (given["workers_key"], given["request_key"]) == ("swordfish", "sesame")
+    assert (given["model"], given["more"]) == ("fake", 1)
 
 
 def test_nobody_to_ask(tmp_path: Path) -> None:

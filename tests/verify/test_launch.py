@@ -8,13 +8,13 @@ from launch.plans import until
 from launch.trials import small_plan
 from verify.deployments import IGNORE, pool
 
-from smgcfg.cli.launch_check import LaunchCheck, Mode
 from smgcfg.launch import events
 from smgcfg.launch.effects import Checked
 from smgcfg.launch.events import Event
 from smgcfg.launch.supervisor import Supervisor
 from smgcfg.testing.machine import FakeMachine
 from smgcfg.verify.gateway import Target
+from smgcfg.verify.launch_check import LaunchCheck, Mode
 from smgcfg.verify.promises import Promises, Setting
 
 

@@ -1,30 +1,37 @@
-"""The last look that `smgcfg serve` takes before a launch is ready: does it keep what it promises?"""
+"""The last look at a launch before it is ready: does it keep what it promises?"""
 
 import threading
-from typing import Literal
+from typing import Any, Literal
 
 from smgcfg.errors import SmgcfgError
 from smgcfg.launch.effects import Checked
 from smgcfg.planning.plan import Planned
-from smgcfg.process import Plan
+from smgcfg.verify.access import to_access
 from smgcfg.verify.gateway import Target
 from smgcfg.verify.launching import LIMITS, summary, verify_launch
 from smgcfg.verify.promises import Promises, promises_of, target_of
 from smgcfg.verify.run import Limits
 
-Mode = Literal["warn", "require"]
+Mode = Literal["off", "warn", "require"]
 
 
-def launch_check(planned: Planned, plan: Plan, mode: Mode) -> "LaunchCheck | None":
-    """Return what looks a launch over; None where nothing is promised.
+def verified(planned: Planned, mode: Mode | None = None) -> dict[str, Any]:
+    """Return what has a launch verified before it is ready: `Launch(planned.plan, **verified(planned))`.
+
+    `smgcfg verify NAME` then knows, too, what the launch promises.
 
     Args:
-        planned: What was planned.
-        plan: Its plan.
-        mode: Whether a broken promise keeps the launch from going ready.
+        planned: What was planned; it has a plan.
+        mode: What a broken promise leads to; by default what `[launch] verify` says, or "require" where it is silent.
     """
-    promises = promises_of(planned)
-    return LaunchCheck(target_of(planned, plan), promises, mode) if promises.kinds else None
+    assert planned.plan is not None
+    mode = mode or planned.deployment.launch.verify or "require"
+    target, promises = target_of(planned, planned.plan), promises_of(planned)
+    looks = mode != "off" and promises.kinds
+    return {
+        "check": LaunchCheck(target, promises, mode) if looks else None,
+        "access": to_access(target, promises),
+    }
 
 
 class LaunchCheck:
