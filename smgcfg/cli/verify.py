@@ -29,7 +29,9 @@ A URL has to enforce what --require says, a deployment file what its engines' se
 _KINDS = """\
 kinds: json_schema, json_object, tool_required, tool_named, regex, ebnf, logprobs; tools stands for two, all for all"""
 
-_EXIT_CODES = "exit codes: 0 everything promised is enforced; 1 it is not; 2 bad input; 3 there is no gateway to ask"
+_EXIT_CODES = """\
+exit codes: 0 everything promised is enforced; 1 it is not; 2 bad input; 3 there is no gateway to ask;
+4 no such launch"""
 
 
 @attrs.frozen
@@ -107,6 +109,12 @@ def run(argv: Sequence[str]) -> int:
         _write(options.junit, render.junit(report))
     show(render.document_text(report) if options.json else render.table(report), sys.stdout)
     return report.exit_code
+
+
+class NothingToVerify(ConfigError):
+    """A word is neither a file nor the name of a launch, which exits as for every command about launches."""
+
+    exit_code = 4
 
 
 def target_parser(command: str, description: str, usage: str, exit_codes: str) -> Parser:
@@ -189,7 +197,8 @@ def launch_named(name: str) -> Known:
         name: The deployment's name, or its run directory.
 
     Raises:
-        ConfigError: No running launch of that name is known.
+        NothingToVerify: No launch of that name is known.
+        Down: It is known, and does not run.
         SmgcfgError: It does not answer.
     """
     from smgcfg.environment import Environment
@@ -201,7 +210,7 @@ def launch_named(name: str) -> Known:
     except NoSuchLaunch:
         message = f"no file of that name, and no running launch is known as {name!r}"
         finding = error("SMG041", "TARGET", message, hint="name its deployment file or its URL")
-        raise ConfigError([finding]) from None
+        raise NothingToVerify([finding]) from None
     running.must_be_alive()
     return Known(running.name, *from_access(access(running)))
 

@@ -17,7 +17,7 @@ Verify a running gateway again and again: a line for each time, everything whene
 and metrics for Prometheus. Ends with Ctrl-C, or after --count times."""
 
 _EXIT_CODES = """\
-exit codes: 130 after Ctrl-C; 2 bad input; after --count times those of the last:
+exit codes: 130 after Ctrl-C; 2 bad input; 4 no such launch; after --count times those of the last:
 0 everything promised is enforced; 1 it is not; 3 there is no gateway to ask"""
 
 

@@ -42,8 +42,9 @@ def test_asked_and_told_by_name(place: Place) -> None:
         "gateway.log",
         "launcher.log",
     ]
-    gone = smgcfg(place, "verify", place.name)
-    assert gone.returncode == 2
+    for command in ("status", "logs", "stop", "watch", "verify"):
+        gone = smgcfg(place, command, place.name)
+        assert gone.returncode == 4, gone
     assert "SMG041 TARGET: no file of that name, and no running launch is known as 'trial'" in gone.stderr
 
 

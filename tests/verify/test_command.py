@@ -51,7 +51,6 @@ def echoing() -> Iterator[str]:
     ("words", "message"),
     [
         ([], "TARGET"),
-        (["nosuch"], "no running launch is known as 'nosuch'"),
         (["nosuch.toml"], "can not be read"),
         (["http://"], "no URL of a gateway"),
         (["http://x:99999"], "no URL of a gateway"),
@@ -75,6 +74,14 @@ def test_bad_input(words: list[str], message: str) -> None:
     said = smgcfg("verify", *words)
     assert (said.code, said.out) == (2, "")
     assert message in said.err
+
+
+@pytest.mark.parametrize("command", ["verify", "watch"])
+def test_launch_that_nobody_knows(command: str) -> None:
+    """A name that is neither a file nor a launch is a finding with the exit code 4 of every command about launches."""
+    said = smgcfg(command, "nosuch")
+    assert (said.code, said.out) == (4, "")
+    assert "no file of that name, and no running launch is known as 'nosuch'" in said.err
 
 
 def test_gateway_that_is_not_there(nobody: str) -> None:
@@ -177,6 +184,7 @@ def test_help_tells_the_exit_codes(command: str, capsys: pytest.CaptureFixture[s
     assert ended.value.code == 0
     assert "tool_required" in text
     assert "3 there is no gateway to ask" in text
+    assert "4 no such launch" in text
     assert ("130 after Ctrl-C" in text) is (command == "watch")
 
 
