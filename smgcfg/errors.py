@@ -38,7 +38,7 @@ CODES: Final[dict[str, str]] = {
     "SMG026": "stand-ins do not use a setting",
     "SMG030": "a port is taken",
     "SMG031": "the run directory can not be used",
-    "SMG032": "a program is missing",
+    "SMG032": "a program is missing or can not be run",
     "SMG033": "the version is not the expected one, or not known",
     "SMG034": "this machine allows too little",
     "SMG040": "the gateway does not take the request",

@@ -101,7 +101,7 @@ EXPLANATIONS: Final[dict[str, str]] = {
         "The run directory belongs to somebody else, is open to others, is no directory, or a launch is using it. Its "
         "sockets would not be safe."
     ),
-    "SMG032": "An interpreter, a program or a package that would run is not there, or does not answer.",
+    "SMG032": "An interpreter, a program or a package that would run is not there, can not be run, or does not answer.",
     "SMG033": (
         "The version that is installed is not the one that the file names, or what the file names or is installed is "
         "none whose flags smgcfg knows, so that checks are made against another."

@@ -2,11 +2,9 @@
 
 import errno
 import os
-import shutil
 import socket
 from collections.abc import Iterable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Final
 
 from smgcfg.errors import Finding, error, warning
@@ -14,6 +12,7 @@ from smgcfg.launch.contents import content_findings
 from smgcfg.launch.limits import limit_findings
 from smgcfg.launch.listeners import owner_of_port
 from smgcfg.launch.port_locks import lock_finding
+from smgcfg.launch.programs import program_findings
 from smgcfg.launch.run_dir import owned_finding, owner_of, run_dir_findings
 from smgcfg.process import Plan, Port, ProcessSpec
 
@@ -53,22 +52,6 @@ def _long_path_finding(spec: ProcessSpec, path: str) -> Finding:
         f"{spec.name}: the socket path {path!r} has {size} bytes, at most {SOCKET_PATH_LIMIT} can be bound",
         hint="set [launch] run_dir to a shorter path",
     )
-
-
-def program_findings(spec: ProcessSpec) -> list[Finding]:
-    """Return a finding if the program of a process is not there or can not be run.
-
-    Args:
-        spec: The process.
-    """
-    program = spec.argv[0]
-    path = dict(spec.env).get("PATH", os.environ.get("PATH", os.defpath))
-    if shutil.which(program, path=path) is not None:
-        return []
-    if os.sep not in program:
-        return [error("SMG032", spec.name, f"the program {program!r} is not on the PATH")]
-    problem = "can not be run" if Path(program).exists() else "does not exist"
-    return [error("SMG032", spec.name, f"the program {program!r} {problem}")]
 
 
 def missing_package() -> str:

@@ -12,8 +12,9 @@ from planning import HERE, deployment, good, planned, pool
 
 from smgcfg.errors import ConfigError, Finding
 from smgcfg.installed import with_installed_versions
-from smgcfg.launch.host import port_findings, program_findings
+from smgcfg.launch.host import port_findings
 from smgcfg.launch.limits import limit_findings
+from smgcfg.launch.programs import program_findings
 from smgcfg.launch.run_dir import run_dir_findings
 from smgcfg.loading import EngineFlags, load_sources
 from smgcfg.reading import Reader, read_references

@@ -81,7 +81,7 @@ def test_program_by_path(tmp_path: Path) -> None:
     ]
     script.write_text("#!/bin/sh\n")
     assert messages(plan_with(tmp_path / "run", argv=(str(script),))) == [
-        f"SMG032 chat-0: the program {str(script)!r} can not be run"
+        f"SMG032 chat-0: the program {str(script)!r} may not be executed (mode 0644)"
     ]
     script.chmod(0o755)
     assert messages(plan_with(tmp_path / "run", argv=(str(script),))) == []
