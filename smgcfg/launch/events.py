@@ -280,9 +280,13 @@ class LaunchStopped(Value):
 
     Attributes:
         exit_code: What the launcher exits with.
+        reason: Why it was stopped, as in `StopBegan`.
+        exit: How the process ended that was the reason; None where the reason was another.
     """
 
     exit_code: int
+    reason: str
+    exit: Exit | None = None
 
 
 Event = (

@@ -87,6 +87,7 @@ class Supervisor:
         self._draining = False
         self._signals = 0
         self._hurry = False
+        self._end: events.LaunchStopped | None = None
         self._stopper = Stopper(spawner, self._tell)
         self._readiness = Readiness(plan, self.children, prober, sockets)
         self._health = Health(plan, self.children, prober, self._tell)
@@ -212,7 +213,9 @@ class Supervisor:
                 # With something of the old one there, a new one can not be started.
                 self._begin_stop(child.spec.name, 1)
         for child, seen, lasted in self._health.look(now):
-            self._replace(child, now, lambda *then, c=child, s=seen, t=lasted: _hung(c, s, t, *then))
+            assert child.pid is not None
+            hung = (child.spec.name, child.pid, seen, lasted)
+            self._replace(child, now, lambda *then, hung=hung: events.Hung(*hung, *then))
         if self.phase == "stopping":
             return
         self._restart_wanted(now)
@@ -345,14 +348,14 @@ class Supervisor:
             self._tell(event(0, 0.0))
             if decision.spent:
                 self._tell(events.BudgetSpent(child.spec.name, settings.restart_budget, settings.restart_window))
-            self._begin_stop(child.spec.name, decision.exit_code)
+            self._begin_stop(child.spec.name, decision.exit_code, exit_)
             return
         self._tell(event(decision.number, decision.delay))
         child.failures = [*(at for at in child.failures if now - at < settings.restart_window), now]
         child.in_a_row = failure.in_a_row + 1
         child.start_at = now + decision.delay
 
-    def _begin_stop(self, reason: str, exit_code: int, *, kill_next: bool = False) -> None:
+    def _begin_stop(self, reason: str, exit_code: int, how: Exit | None = None, *, kill_next: bool = False) -> None:
         """Stop the launch, unless it is being stopped: the first reason decides the exit code."""
         if self.phase in ("stopping", "stopped"):
             return
@@ -362,6 +365,7 @@ class Supervisor:
         self._draining = served and (self._was_up or self._readiness.serves)
         self.phase = "stopping"
         self.exit_code = exit_code
+        self._end = events.LaunchStopped(exit_code, reason, how)
         self._tell(events.StopBegan(reason, self._draining, kill_next))
 
     def _alive(self) -> list[Child]:
@@ -379,8 +383,8 @@ class Supervisor:
                 self._ask_to_stop(child, now)
         if not there:
             self.phase = "stopped"
-            assert self.exit_code is not None
-            self._tell(events.LaunchStopped(self.exit_code))
+            assert self._end is not None
+            self._tell(self._end)
 
     def _ask_to_stop(self, child: Child, now: float) -> None:
         if child is not self._gateway:
@@ -392,8 +396,3 @@ class Supervisor:
 
     def _tell(self, event: Event) -> None:
         self._events.append(event)
-
-
-def _hung(child: Child, seen: str, lasted: float, restart: int = 0, delay: float = 0.0) -> Event:
-    assert child.pid is not None
-    return events.Hung(child.spec.name, child.pid, seen, lasted, restart, delay)

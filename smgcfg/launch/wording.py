@@ -133,7 +133,7 @@ class Wording:
             case events.LeftBehind():
                 yield self.about(event.name, f"LEFT BEHIND pid {event.pid}: it can not be killed")
             case events.LaunchStopped():
-                yield f"{self._plan.name}: stopped"
+                yield f"{self._plan.name}: stopped{_whose(event)}"
 
     def _died(self, event: events.Died) -> Iterable[str]:
         spec = self._specs[event.name]
@@ -173,6 +173,18 @@ class Wording:
         if event.draining:
             text += ", the gateway finishes its requests first"
         return f"{text}; another signal kills everything at once" if event.kill_next else text
+
+
+def _whose(event: events.LaunchStopped) -> str:
+    """Return whose exit code the launcher's is, which may look like one of its own; empty if it was told to stop."""
+    code, reason, how = event.exit_code, event.reason, event.exit
+    if how is None and code != 1:
+        return ""
+    if how is None or how.status is None:
+        return f" with exit code {code}, because of {reason}"
+    if how.status < 0:
+        return f" with exit code {code}, as {how} ended {reason}"
+    return f" with exit code {code}, " + (f"that of {reason}" if how.status else f"as {reason} ended with 0")
 
 
 def _kept(names: tuple[str, ...]) -> str:

@@ -95,7 +95,7 @@ def test_budget_is_spent_while_nothing_can_be_opened(tmp_path: Path, marked: Mar
             os.kill(launcher.pid("chat-0"), signal.SIGKILL)
             assert launcher.ends() == 1
     launcher.says("^chat-0   no restart left: 2 in")
-    launcher.says("^trial: stopped$")
+    launcher.says("^trial: stopped with exit code 1, because of chat-0$")
     assert "Traceback" not in launcher.text
     assert marked.left() == []
     assert not (tmp_path / "run" / "launcher.lock").exists()

@@ -91,7 +91,7 @@ def test_a_stop(tmp_path: Path) -> None:
         "lines": ["its last line"],
     }
     watched.phase = "stopped"
-    assert watched.take(events.LaunchStopped(0))
+    assert watched.take(events.LaunchStopped(0, "asked"))
     assert (watched.record.data()["reason"], watched.record.data()["exit_code"]) == ("asked", 0)
 
 

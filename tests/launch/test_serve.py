@@ -60,7 +60,7 @@ def test_what_an_operator_sees(tmp_path: Path, marked: Marked) -> None:
 
 @pytest.mark.parametrize(
     ("options", "code", "how"),
-    [(["--exit", "7"], 7, "exit code 7"), (["--exit", "0"], 1, "exit code 0")],
+    [(["--exit", str(code)], code or 1, f"exit code {code}") for code in (7, 2, 0)],
 )
 def test_worker_that_dies_while_loading(
     tmp_path: Path, marked: Marked, options: list[str], code: int, how: str
@@ -77,6 +77,8 @@ def test_worker_that_dies_while_loading(
     launcher.says(
         rf"^chat-1   DIED pid \d+ {how} after .*, before it was ready\n  its last line:\n    CUDA out of memory$"
     )
+    last = "that of chat-1" if code != 1 else "as chat-1 ended with 0"
+    assert launcher.lines[-1][1] == f"trial: stopped with exit code {code}, {last}"
     assert ended - launcher.said_at("DIED") < AT_ONCE
     died_after = launcher.said_at("DIED") - launcher.said_at("chat-1  . CUDA")
     assert died_after < 0.3 + AT_ONCE
@@ -105,6 +107,7 @@ def test_worker_that_dies_later(tmp_path: Path, marked: Marked, signum: signal.S
     assert launcher.said_at("DIED") - killed < AT_ONCE
     assert launcher.text.count("DIED") == 1
     launcher.says(r"^chat-1   stopped .* exit code 0$")
+    assert launcher.lines[-1][1] == f"trial: stopped with exit code {128 + signum}, as {signum.name} ended chat-0"
 
 
 def test_worker_that_ends_without_being_asked(tmp_path: Path, marked: Marked) -> None:

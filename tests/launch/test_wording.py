@@ -134,7 +134,13 @@ def test_durations(seconds: float, text: str) -> None:
         (events.KillBegan("chat-0", 4712, "hurry", 0.0), ["chat-0   killed"]),
         (events.Stopped("chat-0", 4712, Exit(-15), 0.2), ["chat-0   stopped 0.2 s  SIGTERM"]),
         (events.LeftBehind("chat-0", 4712), ["chat-0   LEFT BEHIND pid 4712: it can not be killed"]),
-        (events.LaunchStopped(0), ["trial: stopped"]),
+        (events.LaunchStopped(0, "asked"), ["trial: stopped"]),
+        (events.LaunchStopped(143, "SIGTERM"), ["trial: stopped"]),
+        (events.LaunchStopped(2, "chat-0", Exit(2)), ["trial: stopped with exit code 2, that of chat-0"]),
+        (events.LaunchStopped(137, "chat-0", Exit(-9)), ["trial: stopped with exit code 137, as SIGKILL ended chat-0"]),
+        (events.LaunchStopped(1, "chat-0", Exit(0)), ["trial: stopped with exit code 1, as chat-0 ended with 0"]),
+        (events.LaunchStopped(1, "chat-0", Exit(None)), ["trial: stopped with exit code 1, because of chat-0"]),
+        (events.LaunchStopped(1, "a broken promise"), ["trial: stopped with exit code 1, because of a broken promise"]),
     ],
 )
 def test_events(event: Event, lines: list[str]) -> None:
