@@ -230,10 +230,21 @@ def _launch_at(url: str, run_dir: str = "") -> Known | None:
     try:
         there = [find(run_dir, environment)] if run_dir else find_all(environment)
         return next(
-            (Known(one.name, *from_access(access(one))) for one in there if one.alive and one.state["url"] == url), None
+            (
+                Known(one.name, *from_access(access(one)))
+                for one in there
+                if one.alive and _place(one.state["url"]) == _place(url)
+            ),
+            None,
         )
     except SmgcfgError:
         return None  # it is not there, or does not answer: what is asked about is its gateway
+
+
+def _place(url: str) -> tuple[str, str | None, int | None]:
+    """Return the scheme, the host and the port of a URL; this machine has one name."""
+    parts = urlsplit(url)
+    return parts.scheme, "127.0.0.1" if parts.hostname == "localhost" else parts.hostname, parts.port
 
 
 def _is_url(text: str) -> bool:

@@ -166,7 +166,7 @@ def test_bad_worker_is_named_for_a_url(mixed: Deployed) -> None:
 def test_url_of_a_launch_of_ones_own(mixed: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
     """For the URL of a launch that runs here, workers have their own names, and what they run with is the cause."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(mixed.place.home))
-    said = smgcfg("verify", mixed.url, "--require", "json_schema,logprobs")
+    said = smgcfg("verify", mixed.url.replace("127.0.0.1", "localhost"), "--require", "json_schema,logprobs")
     assert said.code == 1
     _, head, *rows = said.out.splitlines()
     assert head.split() == ["PROMISE", "demo-0", "demo-1", "lax-0"]
