@@ -103,9 +103,11 @@ def check_shell(engine: list[str]) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["id"]))
 def test_every_case_is_held_by_something(case: dict[str, Any]) -> None:
-    """A case says what is done and what must happen, and has attempts here, or tests elsewhere that are there."""
+    """A case says what is done, what must happen and perhaps why so, and has attempts here or tests elsewhere."""
     assert case["does"]
     assert case["must"]
+    assert case.get("verdict") != ""
+    assert case.keys() <= {"id", "kind", "does", "must", "verdict", "tries", "held_by"}
     assert case.get("tries") or case.get("held_by")
     for node in case.get("held_by", ()):
         path, name = node.split("::")
