@@ -70,7 +70,7 @@ class Pool(_Table, Generic[A]):
     backend: str = flag("the engine: tokenspeed")
     transport: Transport | None = flag("how the gateway talks to the workers; the backend's own by default")
     model: str | None = flag("the model: a path or a name the engine can fetch", reads="nonempty")
-    served_model_name: tuple[str, ...] | None = flag("the public name, then its aliases", least=1, reads="nonempty")
+    served_model_name: tuple[str, ...] | None = flag("the public name, then its aliases", least=1)
     tokenizer: str | None = flag("the tokenizer, where it is not the model's own", reads="nonempty")
     reasoning_parser: str | None = flag("how the reasoning part of an answer is found", reads="nonempty")
     tool_call_parser: str | None = flag("how tool calls are found in an answer", reads="nonempty")

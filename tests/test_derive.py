@@ -232,10 +232,10 @@ def test_what_is_no_address_is_reported_as_that_alone(host: str) -> None:
     ("names", "problems"),
     [
         (("a", "b"), []),
-        (("a", ""), ["a name can not be empty"]),
+        (("a", " "), ["a name can not be blank"]),
         (("a", "a", "a"), ["'a' stands twice"]),
         (("a=1", "b=2"), ["the alias 'b=2' can not hold '=', which ends it on a command line"]),
-        (("", "c", "c"), ["a name can not be empty", "'c' stands twice"]),
+        (("", "c", "c"), ["a name can not be blank", "'c' stands twice"]),
     ],
 )
 def test_public_names_are_told_apart(names: tuple[str, ...], problems: list[str]) -> None:

@@ -60,6 +60,10 @@ def test_nothing_is_no_program_and_no_model() -> None:
         ("SMG003", "gateway.command"),
     ]
     assert codes(pool(model=None, engine={"model": " "})) == [("SMG007", "pools.chat.engine.model")]
+    assert codes(gateway={"model_path": "", "tokenizer_path": " "}) == [
+        ("SMG003", "gateway.model_path"),
+        ("SMG003", "gateway.tokenizer_path"),
+    ]
     assert good(pool(wrapper=(), command=("run", ""))).workers[0].argv[:2] == ("run", "")
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from smgcfg.backends._base import Promise
 from smgcfg.checks.subject import Subject, said
-from smgcfg.errors import Finding, Severity
+from smgcfg.errors import Finding, Severity, errors_in
 from smgcfg.planning.derive import GATEWAY, Shape
 from smgcfg.schema import dotted
 
@@ -98,11 +98,14 @@ def parser_on_one_side(subject: Subject) -> Iterator[Finding]:
     The engine begins a grammar behind the reasoning, the gateway separates the reasoning from the answer.
     """
     theirs = subject.gateway.reasoning_parser
+    wrong = {finding.key for finding in errors_in(subject.planned.findings)}
     for shape in subject.shapes:
-        if not hasattr(shape.engine, "reasoning_parser"):
+        once = dotted((*shape.path, "reasoning_parser"))
+        # What no gateway takes is wrong already.
+        if once in wrong or not hasattr(shape.engine, "reasoning_parser"):
             continue
         own = shape.engine.reasoning_parser
-        hint = f"say it once: {dotted((*shape.path, 'reasoning_parser'))}"
+        hint = f"say it once: {once}"
         if own is not None and theirs is None:
             message = f"{own!r} in the engine only: the gateway takes the reasoning for a part of the answer"
             yield subject.finding("warning", "SMG053", (*shape.path, "engine", "reasoning_parser"), message, hint)

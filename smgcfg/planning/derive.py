@@ -224,8 +224,8 @@ def _report_unheard_name(filling: Filling[Any], shape: Shape, public: str | None
 
 def _name_problems(names: tuple[str, ...]) -> list[str]:
     """Return what is wrong with the public names of a model."""
-    problems = ["a name can not be empty"] if "" in names else []
-    twice = [name for at, name in enumerate(names) if name in names[:at] and name]
+    problems = [] if all(map(str.strip, names)) else ["a name can not be blank"]
+    twice = [name for at, name in enumerate(names) if name in names[:at] and name.strip()]
     problems += [f"{name!r} stands twice" for name in dict.fromkeys(twice)]
     ended = [alias for alias in names[1:] if "=" in alias]
     return problems + [f"the alias {alias!r} can not hold '=', which ends it on a command line" for alias in ended]

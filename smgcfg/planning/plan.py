@@ -134,6 +134,7 @@ def _gateway(layout: Layout) -> GatewayArgs:
         lambda key: choices.where((*GATEWAY, key)),
     )
     findings += _said_twice(deployment.gateway, choices)
+    findings += _blank(deployment.gateway.args, choices)
     urls = tuple(slot.endpoint.url for slot in layout.slots)
     filling = gateway_filling(deployment, layout.shapes, urls, choices, layout.derived)
 
@@ -163,6 +164,16 @@ def _gateway(layout: Layout) -> GatewayArgs:
     outside = {finding.key for finding in findings if finding.code == "SMG005"}
     findings += [finding for finding in layout.book.findings() if finding.key not in outside]
     return args
+
+
+def _blank(args: GatewayArgs, choices: Choices) -> list[Finding]:
+    """Return what is blank that smg 1.13.0 takes without a word, and goes on without a model or a tokenizer."""
+    return [
+        error("SMG003", dotted((*GATEWAY, key)), f"expected text that is not blank, got {value!r}", choices.where(path))
+        for key in ("model_path", "tokenizer_path")
+        if (value := getattr(args, key)) is not None and not value.strip()
+        for path in [(*GATEWAY, key)]
+    ]
 
 
 def _said_twice(gateway: Gateway, choices: Choices) -> list[Finding]:

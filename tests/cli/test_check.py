@@ -82,6 +82,15 @@ def test_a_report_goes_through_the_file_line_by_line(check: Any) -> None:
     ]
 
 
+def test_a_parser_that_no_gateway_knows_is_one_problem(check: Any) -> None:
+    """That the gateway does not have it follows from that, and is not reported besides."""
+    code, out, _ = check(POOL + 'reasoning_parser = "nonsense"\n')
+    assert code == 2
+    assert [line.split()[:3] for line in out.splitlines() if line.startswith("d.toml")] == [
+        ["d.toml:4", "error", "SMG004"]
+    ]
+
+
 def test_overrides_and_flags_are_checked_too(check: Any) -> None:
     """--set, --unset and engine flags behind -- count, as they do for a plan."""
     assert check(POOL, "--unset", "pools.a.engine.grammar_backend", "--strict")[0] == 2
