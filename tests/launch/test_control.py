@@ -46,7 +46,8 @@ def test_orders_to_a_launcher_that_is_held(home: Home) -> None:
             assert (said.code, said.out) == (1, "")
             assert said.err == "smgcfg: the launcher does not answer within 3 s; the question is withdrawn\n"
         launcher.signal(signal.SIGCONT)
-        assert smgcfg("status", home.name).code == 0
+        # It may have been held before it wrote down that it was ready.
+        assert until(lambda: smgcfg("status", home.name).code == 0)
         assert smgcfg("logs", home.name).out.splitlines()[-1].startswith("READY ")
         # Who has only nothing more to ask waits for the answer.
         with short_path(str(home.run_dir)) as path, socket.socket(socket.AF_UNIX) as caller:
