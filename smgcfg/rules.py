@@ -213,7 +213,8 @@ def _version_findings(program: Program, args: Args, known: str | None) -> Iterat
             message = (
                 f"{program.title} {version} takes {', '.join(map(str, taken or ()))}; got {shown(spec, lacking[0])}"
             )
-            yield report("SMG013", key, message)
+            hint = f"leave it out for {shown(spec, spec.default)}" if spec.default in (taken or ()) else ""
+            yield report("SMG013", key, message, hint=hint)
 
     for spec, text in _said_in_extra(args):
         message = f"{program.title} {version} takes {', '.join(map(str, spec.taken(version) or ()))}; got {text!r}"

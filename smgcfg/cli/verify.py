@@ -43,7 +43,7 @@ class Asked:
         kinds: What has to be enforced.
         limits: The bounds.
         promises: What the deployment promises; None for a URL.
-        launch: What is known of the launch that runs there; None where nothing is.
+        launch: What the launch told of itself that ran there at first; None where nothing is known of one.
     """
 
     target: Target
@@ -62,8 +62,12 @@ class Asked:
         report = verify(self.target, self.kinds, limits=self.limits)
         if self.promises is not None:
             report = self.promises.note(report)
-        if self.launch is not None and self.launch.promises is not None:
-            return self.launch.promises.explain(report, self.launch.name)
+        # It may be another by now, and what it runs with another cause.
+        running = (
+            _launch_at(self.target.url, self.launch.run_dir) if self.launch is not None and report.broken else None
+        )
+        if running is not None and running.promises is not None:
+            return running.promises.explain(report, running.name)
         return report if self.promises is None else self.promises.explain(report)
 
 
@@ -73,11 +77,13 @@ class Known:
 
     Attributes:
         name: Its name.
+        run_dir: Its run directory.
         target: Its gateway.
         promises: What its settings promise; None for a launch from Python, which promises nothing.
     """
 
     name: str
+    run_dir: str
     target: Target
     promises: Promises | None
 
@@ -212,7 +218,7 @@ def launch_named(name: str) -> Known:
         finding = error("SMG041", "TARGET", message, hint="name its deployment file or its URL")
         raise NothingToVerify([finding]) from None
     running.must_be_alive()
-    return Known(running.name, *from_access(access(running)))
+    return Known(running.name, running.run_dir, *from_access(access(running)))
 
 
 def _launch_at(url: str, run_dir: str = "") -> Known | None:
@@ -231,7 +237,7 @@ def _launch_at(url: str, run_dir: str = "") -> Known | None:
         there = [find(run_dir, environment)] if run_dir else find_all(environment)
         return next(
             (
-                Known(one.name, *from_access(access(one)))
+                Known(one.name, one.run_dir, *from_access(access(one)))
                 for one in there
                 if one.alive and _place(one.state["url"]) == _place(url)
             ),

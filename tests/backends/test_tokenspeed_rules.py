@@ -280,6 +280,7 @@ def test_llguidance_is_an_error_of_the_version_check(version: str | None, severi
     (finding,) = TokenspeedArgs(grammar_backend="llguidance").findings(version)
     assert (finding.code, finding.severity, finding.key) == ("SMG013", severity, "grammar_backend")
     assert "takes xgrammar, none; got 'llguidance'" in finding.message
+    assert finding.hint == "leave it out for 'xgrammar'"
 
 
 @pytest.mark.parametrize(
