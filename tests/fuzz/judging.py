@@ -11,7 +11,7 @@ from in_process import HangError, run
 #: The exit codes of each command that its help names, beside those of all.
 EXITS: Final[dict[str, tuple[int, ...]]] = {
     **dict.fromkeys(("diff", "keys", "import", "drift", "upgrade"), (1,)),
-    **dict.fromkeys(("verify", "watch"), (1, 3)),
+    **dict.fromkeys(("verify", "watch"), (1, 3, 4)),
     **dict.fromkeys(("status", "logs", "restart", "stop"), (1, 3, 4)),
 }
 
@@ -43,7 +43,8 @@ def verdict(argv: Sequence[str], stdin: bytes = b"") -> str:
 def judged(argv: Sequence[str], code: int, out: str, err: str) -> str:
     """What is wrong with an exit code and what was printed; empty if nothing is."""
     command = argv[0] if argv else ""
-    if "Traceback" in out + err:
+    # What a launch of somebody else printed, and these two repeat, is no fault of theirs.
+    if "Traceback" in (err if command in QUIET else out + err):
         return f"a traceback:\n{out}{err}"
     if code not in {0, 2, *EXITS.get(command, ())}:
         return f"exit code {code}\n{err}"
