@@ -7,7 +7,7 @@ stream), long before the worker answers; probes of random text reach all workers
 
 A worker is suspected from the first probe on that it was given and has not answered, until a token comes. One that has
 requests to answer may not be given probes: it is suspected as long as none of these is over. A worker that reports
-another load than before works in any case, if only for others than us.
+another load than before has worked in any case, if only for others than us.
 """
 
 import math
@@ -24,6 +24,9 @@ from smgcfg.process import Plan
 #: Rounds of probes: four in the time after which a worker is replaced, but one in so many seconds at least and at most.
 ROUND_LATEST: Final = 30.0
 ROUND_SOONEST: Final = 0.1
+
+#: How old what a worker reports of its load may be, in seconds: the gateway asks for it so often (smg 1.13.0).
+REPORT_AGE: Final = 10.0
 
 #: How often the gateway is asked for its view, in seconds.
 VIEW_EVERY: Final = 2.0
@@ -187,8 +190,8 @@ class Health:
         """Take in what a worker has to do, and whether it gets on with it."""
         before = self._loads.get(name, load)
         self._loads[name] = load
-        if load.report != before.report:
-            self._clear(name)
+        if before.report and load.report != before.report:
+            self._take_old_sign(name, now - REPORT_AGE)
         if not load.busy or load.done != before.done:
             self._busy.pop(name, None)
         if load.busy:
@@ -200,6 +203,13 @@ class Health:
             self._reached.add(name)
             self._suspected.pop(name, None)
             self._busy.pop(name, None)
+
+    def _take_old_sign(self, name: str, at: float) -> None:
+        """Take a sign of life that may be from an earlier moment: what is held against a worker begins there."""
+        self._reached.add(name)
+        for held in (self._suspected, self._busy):
+            if name in held:
+                held[name] = max(held[name], at)
 
     def _begin_round(self, now: float) -> None:
         self._give_up([number for number, probe in self._open.items() if now - probe.sent >= self._after])

@@ -155,14 +155,25 @@ def reporting(**launch: object) -> tuple[Trial, Reporting]:
 
 def test_busy_engine_is_not_a_hung_one() -> None:
     """An engine whose queue is so long that probes wait for ever shows by its own report that it works."""
-    trial, machine = reporting()
+    trial, machine = reporting(unhealthy_after=5 * AFTER)
     machine.processes["chat-1"].hung = True
     machine.working.add("chat-1")
     machine.loaded.add("chat-1")
-    trial.run(10 * AFTER)
+    trial.run(50 * AFTER)
     assert trial.of(events.Hung) == []
     machine.working.clear()
-    trial.run(2 * AFTER)
+    trial.run(10 * AFTER)
+    assert [event.name for event in trial.of(events.Hung)] == ["chat-1"]
+
+
+def test_report_from_before_it_hung_does_not_help_an_engine() -> None:
+    """The gateway may hear of a load only seconds later, when the engine that had it hangs already."""
+    trial, machine = reporting()
+    machine.processes["chat-1"].hung = True
+    machine.loaded.add("chat-1")
+    trial.run(AFTER / 2)
+    machine.working.add("chat-1")
+    trial.run(AFTER * 0.8)
     assert [event.name for event in trial.of(events.Hung)] == ["chat-1"]
 
 
