@@ -187,6 +187,26 @@ def test_one_worker_needs_no_choice() -> None:
     assert "--policy" not in found
 
 
+def test_a_worker_that_was_started_again_does_not_wait_for_the_circuit_breaker() -> None:
+    """Of several workers one that died is given no request while it is away, and requests at once when it is back."""
+    two = good(pool(replicas=2)).gateway.argv
+    assert flag(two, "--health-failure-threshold") == "1"
+    assert flag(two, "--cb-timeout-duration-secs") == "1"
+    over_grpc = good(pool(transport="grpc", replicas=2)).gateway.argv
+    assert flag(over_grpc, "--health-failure-threshold") is None
+    assert flag(over_grpc, "--cb-timeout-duration-secs") == "1"
+    assert flag(good().gateway.argv, "--cb-timeout-duration-secs") is None
+    own = {"health_failure_threshold": 3, "cb_timeout_duration_secs": 60}
+    kept = good(pool(replicas=2), gateway=own).gateway.argv
+    assert (flag(kept, "--health-failure-threshold"), flag(kept, "--cb-timeout-duration-secs")) == ("3", "60")
+
+
+def test_a_gateway_that_drops_unhealthy_workers_is_left_its_patience() -> None:
+    """It forgets a worker that loads for ten times the number of failed checks."""
+    argv = good(gateway={"remove_unhealthy_workers": True}).gateway.argv
+    assert flag(argv, "--health-failure-threshold") is None
+
+
 def test_a_grouped_worker_says_how_many_engines_it_has() -> None:
     """Engines that share a socket set are counted for the gateway: one parsed value for both sides."""
     for engine in ({"data_parallel_size": 4}, {"world_size": 8, "attn_tp_size": 2}):

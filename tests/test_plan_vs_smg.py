@@ -136,6 +136,7 @@ def test_the_gateway_of_a_grouped_worker_waits_for_every_engine() -> None:
         "disable_retries": True,
         "disable_circuit_breaker": True,
         "health_check_interval_secs": 1,
+        "health_failure_threshold": 1,
         "prometheus_host": "127.0.0.1",
         "prometheus_port": 30001,
     }

@@ -25,6 +25,14 @@ METRICS_PORTS: Final = range(30000, 31000)
 #: engine that dials in between waits as long (smg 1.13.0; its own interval is 60).
 ZMQ_HEALTH_INTERVAL: Final = 1
 
+#: After how many failed checks the gateway gives a zmq worker no more requests. A check sees whether the connection is
+#: there, whatever the load; until then requests are given to it, and fail (smg 1.13.0; its own number is 3).
+ZMQ_HEALTH_FAILURES: Final = 1
+
+#: How long the gateway gives no requests to a worker that failed some in a row, in seconds. The failures are those at
+#: the death of an engine, and its successor is there sooner than smg 1.13.0's own 60 seconds are over.
+CIRCUIT_BREAKER_TIMEOUT: Final = 1
+
 #: Seconds between two looks of the gateway at a grpc worker that is starting.
 STARTUP_CHECK_INTERVAL: Final = 1
 
@@ -162,6 +170,9 @@ def gateway_filling(
     _fill_model(filling, first, choices)
     if len(urls) == 1 and not (filling["service_discovery"] or filling["discovery_provider"]):
         _fill_for_one_worker(filling, f"{dotted(first.path)}.replicas")
+    if not filling["disable_circuit_breaker"]:
+        rule = "a worker that was started again is given requests at once"
+        filling.fill("cb_timeout_duration_secs", CIRCUIT_BREAKER_TIMEOUT, rule)
     if first.transport == "zmq" and not filling["disable_health_check"]:
         _fill_for_zmq(filling, f"{dotted(first.path)}.transport")
     if first.transport == "grpc":
@@ -244,6 +255,9 @@ def _fill_for_one_worker(filling: Filling[GatewayArgs], source: str) -> None:
 def _fill_for_zmq(filling: Filling[GatewayArgs], source: str) -> None:
     rule = "the first health check binds a zmq worker's sockets"
     filling.fill("health_check_interval_secs", ZMQ_HEALTH_INTERVAL, rule, source)
+    if not filling["remove_unhealthy_workers"]:  # which forgets a worker after so many times ten
+        gone = "a zmq worker without its connection can answer nothing"
+        filling.fill("health_failure_threshold", ZMQ_HEALTH_FAILURES, gone, source)
     interval = filling["health_check_interval_secs"]
     interval = command.DEFAULT_HEALTH_INTERVAL if interval is None else interval
     if interval > ZMQ_HEALTH_INTERVAL:
