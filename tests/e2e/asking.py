@@ -77,24 +77,25 @@ def ask(client: openai.OpenAI, fields: dict[str, Any], *, streamed: bool = False
 
     Args:
         client: Whom to ask.
-        fields: What to ask for, beside the messages.
+        fields: What to ask for; messages are added if there are none.
         streamed: Whether to have the answer in pieces, which are put together here.
         model: The model's name.
     """
+    request = {"model": model, "messages": MESSAGES, **fields}
     if streamed:
-        return _streamed(client, fields, model)
-    choice = client.chat.completions.create(model=model, messages=MESSAGES, **fields).choices[0]
+        return _streamed(client, request)
+    choice = client.chat.completions.create(**request).choices[0]
     message = choice.message
     calls = tuple((call.function.name, call.function.arguments) for call in message.tool_calls or ())
     return Answer(message.content, calls, choice.finish_reason, _logprobs(choice))
 
 
-def _streamed(client: openai.OpenAI, fields: dict[str, Any], model: str) -> Answer:
+def _streamed(client: openai.OpenAI, request: dict[str, Any]) -> Answer:
     content: list[str] = []
     calls: dict[int, list[str]] = {}
     logprobs: list[tuple[str, float]] = []
     reason = None
-    for chunk in client.chat.completions.create(model=model, messages=MESSAGES, stream=True, **fields):
+    for chunk in client.chat.completions.create(stream=True, **request):
         for choice in chunk.choices:
             content.append(choice.delta.content or "")
             reason = choice.finish_reason or reason
