@@ -110,7 +110,7 @@ class Launch:
             ConfigError: The machine is not fit for the plan; nothing was started.
             LaunchError: The system refuses what the launcher itself can not do without; nothing was started.
         """
-        check_host(self.plan)
+        self._warnings = check_host(self.plan)
         raise_limit(self.plan)
         with refusals(self.plan), ExitStack() as stack:
             out = self._out or stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
@@ -134,7 +134,7 @@ class Launch:
         exit_code = 1
         try:
             with refusals(self.plan), self._stack:
-                exit_code = self._session.run()
+                exit_code = self._session.run(self._warnings)
         except LaunchError as problem:
             self._failures.append(str(problem))
         finally:

@@ -5,11 +5,11 @@ import os
 import selectors
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any, Literal, TextIO
 
-from smgcfg.errors import ConfigError, LaunchError, error, errors_in, reason_of
+from smgcfg.errors import ConfigError, Finding, LaunchError, error, errors_in, reason_of
 from smgcfg.launch.console import Console
 from smgcfg.launch.effects import Check
 from smgcfg.launch.events import Event
@@ -96,9 +96,15 @@ class Session:
             plan, self.supervisor, self.selector, self._spawner.last_lines, self._progress.note, **outside
         )
 
-    def run(self) -> int:
-        """Run the launch until it has stopped, and return its exit code; nothing of it is left then."""
+    def run(self, warnings: Iterable[Finding] = ()) -> int:
+        """Run the launch until it has stopped, and return its exit code; nothing of it is left then.
+
+        Args:
+            warnings: What to say first.
+        """
         self._progress.begin()
+        for line in "\n".join(map(str, warnings)).splitlines():
+            self._progress.note(line)
         self._outside.open()
         try:
             while (exit_code := self._turn()) is None:
@@ -145,8 +151,8 @@ class Session:
         self.selector.close()
 
 
-def check_host(plan: Plan) -> None:
-    """Raise if a plan can not be launched on this machine.
+def check_host(plan: Plan) -> list[Finding]:
+    """Raise if a plan can not be launched on this machine, and return what is to be said if it can.
 
     Args:
         plan: What is to be launched.
@@ -163,6 +169,7 @@ def check_host(plan: Plan) -> None:
     findings = findings or host_findings(plan)
     if errors_in(findings):
         raise ConfigError(findings)
+    return findings
 
 
 @contextmanager
@@ -213,7 +220,7 @@ def serve(
         LaunchError: The system refuses what the launcher itself can not do without; nothing is left.
     """
     _open_standard_streams()
-    check_host(plan)
+    warnings = check_host(plan)
     raise_limit(plan)
     with (
         refusals(plan),
@@ -233,7 +240,7 @@ def serve(
         RunDir(plan),
         PortLocks(plan),
     ):
-        return session.run()
+        return session.run(warnings)
 
 
 def _open_standard_streams() -> None:

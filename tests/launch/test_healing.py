@@ -139,6 +139,9 @@ def test_without_pyzmq_the_gateway_is_replaced(short_dir: Path, marked: Marked) 
     assert messenger_findings(plan) == []
     with launcher_of(plan, marked, short_dir, [sys.executable, "-c", WITHOUT_ZMQ]) as launcher:
         launcher.says("^READY")
+        launcher.says(
+            "^warning SMG032 launch.restart: pyzmq is not installed: .*\n  hint: pip install 'smgcfg\\[zmq\\]'$"
+        )
         os.kill(launcher.pid("chat-1"), signal.SIGKILL)
         again(launcher, "chat-1")
         again(launcher, "chat-0")
