@@ -41,6 +41,7 @@ CODES: Final[dict[str, str]] = {
     "SMG032": "a program is missing or can not be run",
     "SMG033": "the version is not the expected one, or not known",
     "SMG034": "this machine allows too little",
+    "SMG035": "another launch has a GPU, too",
     "SMG040": "the gateway does not take the request",
     "SMG041": "no running launch of that name",
     "SMG050": "constraints are not enforced",

@@ -110,6 +110,11 @@ EXPLANATIONS: Final[dict[str, str]] = {
         "The launch would fail in the middle, as a limit of this process is too low for it. One that may be raised is "
         "raised, as far as it has to be."
     ),
+    "SMG035": (
+        "Another launch of this user has given this GPU to a worker. An engine takes most of a GPU's memory, so that "
+        "the second would fail while it loads. It is a warning, as engines that leave each other room may share a GPU, "
+        "and as the name may mean another one there, as in a container."
+    ),
     "SMG040": "The gateway runs and refuses the request: it wants another key, or does not serve the model.",
     "SMG041": "No launch of this name is running here, and no file has the name.",
     "SMG050": (

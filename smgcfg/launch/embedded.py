@@ -10,8 +10,8 @@ from smgcfg.errors import LaunchError
 from smgcfg.launch import events
 from smgcfg.launch.effects import Check
 from smgcfg.launch.events import Event
+from smgcfg.launch.holdings import Holdings
 from smgcfg.launch.limits import raise_limit
-from smgcfg.launch.port_locks import PortLocks
 from smgcfg.launch.run import Session, check_host, refusals
 from smgcfg.launch.run_dir import RunDir
 from smgcfg.launch.signals import Waker
@@ -118,7 +118,7 @@ class Launch:
                 Session(self.plan, out, out, self._watch, self._check, access=self._access)
             )
             stack.enter_context(RunDir(self.plan))
-            stack.enter_context(PortLocks(self.plan))
+            stack.enter_context(Holdings(self.plan))
             self._waker = Waker(self._stop_asked, self._session.selector)
             self._stack = stack.pop_all()
         # A daemon, as the program may end without leaving the block; the guards then stop everything.

@@ -9,9 +9,9 @@ from typing import Final
 
 from smgcfg.errors import Finding, error, warning
 from smgcfg.launch.contents import content_findings
+from smgcfg.launch.holdings import gpu_findings, lock_finding
 from smgcfg.launch.limits import limit_findings
 from smgcfg.launch.listeners import owner_of_port
-from smgcfg.launch.port_locks import lock_finding
 from smgcfg.launch.programs import program_findings
 from smgcfg.launch.run_dir import owned_finding, owner_of, run_dir_findings
 from smgcfg.process import Plan, Port, ProcessSpec
@@ -23,9 +23,9 @@ SOCKET_PATH_LIMIT: Final = 107
 def host_findings(plan: Plan) -> list[Finding]:
     """Return what stands against launching a plan on this machine.
 
-    That is: a run directory that can not be trusted, is in use, or holds what is none of ours in our places; ports that
-    are taken, and by whom; programs that are not there; a limit that is too low; and what it takes to replace a zmq
-    worker. Nothing is changed.
+    That is: a run directory that can not be trusted, is in use, or holds what is none of ours in our places; ports and
+    GPUs that are taken, and by whom; programs that can not be run; a limit that is too low; and what it takes to
+    replace a zmq worker. Nothing is changed.
 
     Args:
         plan: What would be launched.
@@ -40,7 +40,7 @@ def host_findings(plan: Plan) -> list[Finding]:
     for spec in plan.processes:
         found += [_long_path_finding(spec, path) for path in spec.sockets if len(os.fsencode(path)) > SOCKET_PATH_LIMIT]
         found += program_findings(spec)
-    found += messenger_findings(plan)
+    found += [*messenger_findings(plan), *gpu_findings(plan)]
     return found + port_findings((spec, port) for spec in plan.processes for port in spec.ports)
 
 

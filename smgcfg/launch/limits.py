@@ -12,9 +12,9 @@ from smgcfg.process import Plan
 #: Descriptors for the socket to a process's guard and for its two streams.
 _PER_PROCESS: Final = 3
 
-#: Descriptors for all else: the loop, the locks, those who ask over the control socket, the questions to the gateway
-#: and what is read for a moment. Measured without anybody who asks: 23 at most until a launch is ready, and 31 while
-#: four zmq workers are replaced at once.
+#: Descriptors for all else: the loop, the run directory, those who ask over the control socket, the questions to the
+#: gateway and what is read for a moment. Measured without anybody who asks: 23 at most until a launch is ready, and 31
+#: while four zmq workers are replaced at once.
 _AROUND: Final = CONNECTIONS + 40
 
 
@@ -26,9 +26,9 @@ def descriptors(plan: Plan) -> int:
     """
     processes = len(plan.processes)
     logs = processes + 1 if plan.settings.log_dir is not None else 0
-    return (
-        _AROUND + _PER_PROCESS * processes + logs + len({port.number for spec in plan.processes for port in spec.ports})
-    )
+    ports = {port.number for spec in plan.processes for port in spec.ports}
+    gpus = {gpu for spec in plan.processes for gpu in spec.gpus}
+    return _AROUND + _PER_PROCESS * processes + logs + len(ports) + len(gpus)
 
 
 def limit_findings(plan: Plan) -> list[Finding]:

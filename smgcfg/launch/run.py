@@ -13,6 +13,7 @@ from smgcfg.errors import ConfigError, Finding, LaunchError, error, errors_in, r
 from smgcfg.launch.console import Console
 from smgcfg.launch.effects import Check
 from smgcfg.launch.events import Event
+from smgcfg.launch.holdings import Holdings
 from smgcfg.launch.host import host_findings
 from smgcfg.launch.json_lines import JsonLines
 from smgcfg.launch.limits import raise_limit
@@ -20,7 +21,6 @@ from smgcfg.launch.listeners import HostSockets
 from smgcfg.launch.notices import ZmqMessenger
 from smgcfg.launch.notify import Notifier
 from smgcfg.launch.outside import Outside
-from smgcfg.launch.port_locks import PortLocks
 from smgcfg.launch.probe import HttpProber, Place
 from smgcfg.launch.progress import Progress
 from smgcfg.launch.reaping import reap_all_but
@@ -238,7 +238,7 @@ def serve(
         ) as session,
         signals_to(session.supervisor.interrupt, session.selector, session.reap if reap else None),
         RunDir(plan),
-        PortLocks(plan),
+        Holdings(plan),
     ):
         return session.run(warnings)
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from checking import POOL, SECOND, found
+from e2e.ports import free_port
 from planning import HERE, deployment, good, planned, pool
 
 from smgcfg.errors import ConfigError, Finding
 from smgcfg.installed import with_installed_versions
+from smgcfg.launch.holdings import Holdings, gpu_findings
 from smgcfg.launch.host import port_findings
 from smgcfg.launch.limits import limit_findings
 from smgcfg.launch.programs import program_findings
@@ -63,6 +65,14 @@ def few_files(folder: Path) -> Findings:
     made = good(pool())
     many = resource.getrlimit(resource.RLIMIT_NOFILE)[1] // 3
     return limit_findings(made.evolve(workers=made.workers * many))
+
+
+def shared_gpu(folder: Path) -> Findings:
+    """Two launches that have one GPU, which no machine has."""
+    gpu = f"GPU-{folder.name}"
+    made = good(pool(gpus=(gpu,), port=free_port()), gateway={"port": free_port(), "prometheus_port": free_port()})
+    with Holdings(made):
+        return gpu_findings(made.evolve(name="other"))
 
 
 def readable_by_all(folder: Path) -> Findings:
@@ -146,6 +156,7 @@ EXAMPLES: Final[Mapping[str, Callable[[Path], Findings]]] = {
     "SMG032": lambda _: program_findings(good(pool(command=("no-such-program",))).workers[0]),
     "SMG033": other_version,
     "SMG034": few_files,
+    "SMG035": shared_gpu,
     "SMG040": refused_key,
     "SMG041": lambda _: run("verify", "no-such-launch"),
     "SMG050": lambda _: found(table(_ENGINE, 'grammar_backend = "none"')),

@@ -17,9 +17,9 @@ from launch.launcher import launcher_of
 from launch.plans import Marked, fake, fake_launch, plan_of, process, until
 
 from smgcfg.errors import ConfigError
+from smgcfg.launch.holdings import Holdings, gpu_findings, lock_of, lock_of_gpu
 from smgcfg.launch.host import port_findings
 from smgcfg.launch.listeners import Bound, HostSockets, bound_to, owner_of_port
-from smgcfg.launch.port_locks import PortLocks, lock_of
 from smgcfg.process import Plan, Port
 
 #: How this process is named to an operator.
@@ -137,7 +137,7 @@ def test_locks_of_a_dead_launcher_hold_nobody(tmp_path: Path, marked: Marked) ->
         launcher.signal(signal.SIGKILL)
         launcher.ends()
     assert until(lambda: not marked.left())
-    with PortLocks(plan):
+    with Holdings(plan):
         assert len(port_findings((spec, port) for spec in plan.processes for port in spec.ports)) == len(ports)
     assert not any(lock_of(port).exists() for port in ports)
 
@@ -149,14 +149,38 @@ def test_every_held_port_is_named(tmp_path: Path) -> None:
     ports = tuple(Port(number, "127.0.0.1", "worker") for number in numbers)
     theirs = plan_of(tmp_path, gateway.evolve(ports=ports[:2]), []).evolve(name="theirs")
     ours = plan_of(tmp_path, gateway.evolve(ports=ports), [])
-    with PortLocks(theirs):
-        with pytest.raises(ConfigError) as refused, PortLocks(ours):
+    with Holdings(theirs):
+        with pytest.raises(ConfigError) as refused, Holdings(ours):
             pass
         assert [finding.code for finding in refused.value.findings] == ["SMG030", "SMG030"]
         assert all("'theirs', pid" in finding.message for finding in refused.value.findings)
         assert not lock_of(numbers[2]).exists()
-    with PortLocks(ours):
+    with Holdings(ours):
         pass
+
+
+def test_gpu_of_another_launch_is_said(tmp_path: Path, marked: Marked) -> None:
+    """A launch whose workers get a GPU that another one has says whose it is, and goes on; a stand-in has none."""
+    gpus = (f"GPU-{marked.token}", f"MIG-{marked.token}/1/0")
+    plans = [fake_launch(tmp_path / name, marked, []).evolve(name=name) for name in ("first", "second")]
+    first, second = (plan.evolve(workers=(plan.workers[0].evolve(gpus=gpus),)) for plan in plans)
+    with launcher_of(first, marked, tmp_path) as one:
+        one.says("^READY")
+        assert "warning" not in one.text
+        with launcher_of(second, marked, tmp_path) as two:
+            two.says("^READY")
+            for gpu in gpus:
+                two.says(
+                    f"^warning SMG035 chat-0: GPU {gpu} of chat-0 is held by the launch 'first', pid {one.process.pid}$"
+                )
+            two.signal(signal.SIGTERM)
+            assert two.ends() == 143
+        assert gpu_findings(plans[1]) == []
+        assert len(gpu_findings(second)) == 2
+        one.signal(signal.SIGTERM)
+        assert one.ends() == 143
+    assert gpu_findings(second) == []
+    assert not any(lock_of_gpu(gpu).exists() for gpu in gpus)
 
 
 @pytest.mark.parametrize(
