@@ -117,7 +117,9 @@ def test_workers_die_and_no_answer_is_wrong(seconds: float, seed: int) -> None:
     print(figures)
     assert figures.of("wrong") == []
     assert figures.kinds_kept == {(promise.name, streamed) for promise in KINDS for streamed in (False, True)}
-    assert len(figures.of("failed")) <= THREADS * sum(figures.kills.values()) or figures.fallbacks
+    # A worker's end costs no more than what was under way.
+    ends = sum(figures.kills.values()) + len(figures.unasked)
+    assert len(figures.of("failed")) <= THREADS * ends or figures.fallbacks
     assert set(figures.kills) == {signum.name for signum in SIGNALS}
     assert (figures.gateways[0] == figures.gateways[1]) == (figures.fallbacks == []), figures.fallbacks
     assert figures.left == ([], [])
