@@ -35,6 +35,10 @@ TOOL_CALL_PARSERS_1_10_1: Final = (
 )
 # fmt: on
 
+# What smg 1.13.0 reads without `--parser symphony`: the rest names a Symphony table, or the model's own template (hf).
+LEGACY_REASONING_PARSERS: Final = (*REASONING_PARSERS_1_10_1, "gemma4", "hy_v4")
+LEGACY_TOOL_CALL_PARSERS: Final = (*TOOL_CALL_PARSERS_1_10_1, "gemma4", "hy_v4")
+
 
 @group(kw_only=True)
 class ModelSettings:

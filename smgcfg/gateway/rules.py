@@ -12,6 +12,7 @@ from smgcfg import rules
 from smgcfg.endpoint import is_address
 from smgcfg.errors import Finding
 from smgcfg.gateway.args import GatewayArgs
+from smgcfg.gateway.args_models import LEGACY_REASONING_PARSERS, LEGACY_TOOL_CALL_PARSERS
 from smgcfg.gateway.versions import VERSIONS
 from smgcfg.gateway.view import GatewayView
 from smgcfg.rules import ANYTHING, Program, Rule, flag_of, needs
@@ -90,6 +91,15 @@ def _together(*keys: str, when: Callable[[Any], object] = bool) -> tuple[Rule, .
 
 def _given(key: str, when: Callable[[Any], object]) -> Callable[[Any], object]:
     return lambda s: getattr(s, key) is not None and when(s)
+
+
+def _read_by_symphony(key: str, legacy: tuple[str, ...]) -> Rule:
+    """Return the rule that a parser that is not among the legacy ones is read with `--parser symphony`."""
+    return Rule(
+        (key, "parser"),
+        _given(key, lambda s: getattr(s, key) not in legacy and s.parser != "symphony"),
+        f"{flag_of(key)} {{s.{key}}} needs --parser symphony; without it: {', '.join(sorted(legacy))}",
+    )
 
 
 #: What both releases check.
@@ -288,6 +298,9 @@ ONLY_1_13_0: Final = (
         "--mesh-server-name may not be empty with --enable-mesh",
     ),
     *_together(*_MESH_TLS, when=lambda s: s.enable_mesh),
+    # models; the gateway looks at parsers once it listens
+    _read_by_symphony("reasoning_parser", LEGACY_REASONING_PARSERS),
+    _read_by_symphony("tool_call_parser", LEGACY_TOOL_CALL_PARSERS),
     # storage
     Rule(
         ("redis_retention_days", "history_backend"),

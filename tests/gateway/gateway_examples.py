@@ -114,6 +114,12 @@ WITHOUT_A_MACHINE: Final = (
     ),
 )
 
+#: A line that 1.13.0 refuses only once it listens, and one that it takes.
+LISTENING: Final = (
+    ("--reasoning-parser glm", "--reasoning-parser glm --parser symphony"),
+    ("--tool-call-parser qwen3", "--tool-call-parser qwen --parser legacy"),
+)
+
 #: A line of which the gateway skips a part without a word, and one of which it takes everything.
 IDLE: Final = (
     *(

@@ -1,13 +1,19 @@
 """The gateway's rules across settings, held against the real gateway's own checks."""
 
+import re
+import subprocess
+import sys
+
 import attrs
 import pytest
-from gateway.gateway_examples import IDLE, ONLY_1_13_0, SHARED, WITHOUT_A_MACHINE
+from e2e.ports import free_port
+from gateway.gateway_examples import IDLE, LISTENING, ONLY_1_13_0, SHARED, WITHOUT_A_MACHINE
 from oracles import gateway_start
 
 from smgcfg.errors import errors_in
 from smgcfg.flags import FlagSpec, spec_of, specs_of
 from smgcfg.gateway import GatewayArgs
+from smgcfg.gateway.args_models import LEGACY_REASONING_PARSERS, LEGACY_TOOL_CALL_PARSERS
 from smgcfg.gateway.rules import PROGRAM
 from smgcfg.gateway.versions import VERSIONS
 from smgcfg.gateway.view import GatewayView
@@ -59,6 +65,30 @@ def test_the_older_gateway_does_not_check_what_came_later(line: str) -> None:
     assert {finding.code for finding in found} <= {"SMG012"}
 
 
+@pytest.mark.parametrize(("bad", "good"), LISTENING)
+def test_a_parser_that_symphony_alone_reads_is_an_error(bad: str, good: str) -> None:
+    """The gateway refuses the first line once it listens, and the parsers that it then names are ours."""
+    words = ["--host", "127.0.0.1", "--prometheus-host", "127.0.0.1", *QUIET, *bad.split()]
+    ports = ["--port", str(free_port()), "--prometheus-port", str(free_port())]
+    refused = subprocess.run(
+        [sys.executable, "-m", "smg", "launch", *words, *ports],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    said = re.sub(r"\x1b\[\d+m", "", refused.stdout + refused.stderr)
+    assert refused.returncode == 1
+    assert "which --parser symphony reads with" in said
+    for kind, ours in (("tool", LEGACY_TOOL_CALL_PARSERS), ("reasoning", LEGACY_REASONING_PARSERS)):
+        (theirs,) = re.findall(rf"legacy_{kind}_parsers=((?:[\w.]+, )*[\w.]+)", said)
+        assert sorted(theirs.split(", ")) == sorted(ours)
+    (finding,) = args_of(bad).findings()
+    assert finding.severity == "error"
+    assert "--parser symphony" in finding.message
+    assert args_of(good).findings() == []
+
+
 @pytest.mark.parametrize(("bad", "good"), IDLE)
 def test_what_is_skipped_is_a_warning(bad: str, good: str) -> None:
     """The gateway takes the first line and skips a part of it, which a warning says."""
@@ -72,7 +102,7 @@ def test_what_is_skipped_is_a_warning(bad: str, good: str) -> None:
 def test_every_rule_has_an_example() -> None:
     """Each rule is broken by some example, and holds in the line beside it."""
     rules = {id(rule): rule for rule in PROGRAM.rules["1.13.0"]}
-    for bad, good in (*SHARED, *ONLY_1_13_0, *WITHOUT_A_MACHINE, *IDLE):
+    for bad, good in (*SHARED, *ONLY_1_13_0, *WITHOUT_A_MACHINE, *LISTENING, *IDLE):
         for number, rule in list(rules.items()):
             views = [GatewayView(args_of(line), "1.13.0") for line in (bad, good)]
             if [bool(rule.broken(view)) for view in views] == [True, False]:
@@ -211,8 +241,8 @@ def test_the_older_gateway_takes_more_numbers(key: str) -> None:
     ("line", "code", "message"),
     [
         ("--kv-index chain", "SMG012", "smg 1.10.1 has no --kv-index"),
-        ("--reasoning-parser qwen3_tagged", "SMG013", "smg 1.10.1 takes base, "),
-        ("--tool-call-parser hf", "SMG013", "smg 1.10.1 takes cohere, "),
+        ("--reasoning-parser gemma4", "SMG013", "smg 1.10.1 takes base, "),
+        ("--tool-call-parser hy_v4", "SMG013", "smg 1.10.1 takes cohere, "),
     ],
 )
 def test_what_the_older_gateway_lacks_is_found(line: str, code: str, message: str) -> None:
