@@ -41,34 +41,59 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         The exit code: 2 for bad input, 130 when interrupted, else what the command says.
     """
     _open_standard_streams()
-    words = list(sys.argv[1:] if argv is None else argv)
-    first = words[0] if words else "--help"
-    if first in ("--version", "-V"):
-        from smgcfg import __version__
-
-        print(f"smgcfg {__version__}")
-        return 0
-    if first in ("--help", "-h", "help"):
-        print(usage())
-        return 0 if words else 2
-    if first not in COMMANDS:
-        from smgcfg.suggest import did_you_mean
-
-        near = did_you_mean(first, COMMANDS)
-        print(f"smgcfg: no such command {first!r}" + (f"; {near}" if near else ""), file=sys.stderr)
-        print(f"commands: {', '.join(COMMANDS)}", file=sys.stderr)
-        return 2
+    code = 0
     try:
-        return _run(first, words, alone=argv is None)
+        code = _answer(list(sys.argv[1:] if argv is None else argv), alone=argv is None)
+        # Here and not at the exit of the interpreter, which would report a reader that is gone.
+        sys.stdout.flush()
     except BrokenPipeError:
         # The reader went away (`| head`): nothing is left to say, and the interpreter must not try at exit.
         import os
 
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except KeyboardInterrupt:
         # Nothing was started: from then on a launch takes its signals itself.
         return 130
+    return code
+
+
+def _answer(words: list[str], *, alone: bool) -> int:
+    """Do what a command line says, and return the exit code.
+
+    Args:
+        words: The words behind the program's name.
+        alone: As for `_run`.
+    """
+    first = words[0] if words else "--help"
+    if first in ("--version", "-V", "version"):
+        from smgcfg import __version__
+
+        print(f"smgcfg {__version__}")
+        return 0
+    if first == "help" and words[1:2] and words[1] in COMMANDS:
+        first, words = words[1], [words[1], "--help"]
+    if first in ("--help", "-h", "help"):
+        print(usage())
+        return 0 if words else 2
+    if first not in COMMANDS:
+        print(f"smgcfg: no such command {first!r}" + _instead(first), file=sys.stderr)
+        print(f"commands: {', '.join(COMMANDS)}", file=sys.stderr)
+        return 2
+    return _run(first, words, alone=alone)
+
+
+def _instead(word: str) -> str:
+    """Return what was probably meant by a first word that is no command; empty where nothing is near."""
+    import os
+
+    from smgcfg.suggest import did_you_mean
+
+    if word.startswith("-"):
+        return "; options stand behind the command, as in smgcfg plan FILE --set PATH=VALUE"
+    if word.endswith(".toml") or os.path.isfile(word):
+        return f"; a file stands behind the command, as in smgcfg plan {word}"
+    near = did_you_mean(word, COMMANDS)
+    return f"; {near}" if near else ""
 
 
 def _open_standard_streams() -> None:

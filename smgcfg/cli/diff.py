@@ -7,7 +7,7 @@ from typing import Any
 
 from smgcfg.by_key import Side, side_in, side_of
 from smgcfg.cli.parser import Parser
-from smgcfg.cli.sources import Words, read_deployment, read_files, review_loaded, take_apart
+from smgcfg.cli.sources import Words, elsewhere, read_deployment, read_files, review_loaded, take_apart
 from smgcfg.config import NAME
 from smgcfg.diffing import Change, Difference, ProcessChange, Said, difference
 from smgcfg.environment import Environment
@@ -60,9 +60,10 @@ def _parser() -> Parser:
         "Compare two deployments and say which processes restart, and because of which keys. OLD may be the name of a "
         "running launch: what it was started with is compared, whatever became of its files. With several files on a "
         "side, --old and --new stand in front of each side's files, weakest first. --set, --unset and engine flags "
-        "behind -- are for the new side. Exit code: 0 nothing differs, 1 something does, 2 bad input."
+        "behind -- are for the new side."
     )
-    parser = Parser("diff", description, _USAGE)
+    parser = Parser("diff", description, _USAGE, "exit codes: 0 nothing differs; 1 something does; 2 bad input")
+    parser.elsewhere = elsewhere
     parser.add_argument("--old", action="extend", metavar="FILE", help="the files of what runs, up to the next option")
     parser.add_argument(
         "--new", action="extend", metavar="FILE", help="the files of what shall run, up to the next option"

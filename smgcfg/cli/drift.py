@@ -51,9 +51,9 @@ def _parser() -> Parser:
     description = (
         "Read the flags of the installed engine and gateway, from their parsers or the source, and compare them with "
         "those that smgcfg knows. With a deployment file: those that its pools and its gateway run, and what that "
-        "means for its settings. Exit code: 0 no difference, 1 a difference, 2 bad input."
+        "means for its settings."
     )
-    parser = Parser("drift", description, _USAGE)
+    parser = Parser("drift", description, _USAGE, "exit codes: 0 no difference; 1 a difference; 2 bad input")
     parser.add_words("FILE", "deployment files, weakest first; - is standard input")
     parser.add_argument("--python", metavar="PATH", help="where to look, instead of the file's interpreters")
     parser.add_argument("--program", metavar="NAME", help=f"only this one: {', '.join(PROGRAMS)}")

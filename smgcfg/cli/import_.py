@@ -21,7 +21,12 @@ def run(argv: Sequence[str]) -> int:
         0, or 1 when something could not be carried over and became a comment.
     """
     end = argv.index("--") if "--" in argv else len(argv)
-    options = _parser().parse_args(argv[1:end])
+    parser = _parser()
+    if end == len(argv) and argv[1:] and not argv[1].startswith("-"):
+        parser.error(
+            f"the command begins behind --, and {argv[1]!r} stands in front of it", "smgcfg import -- COMMAND..."
+        )
+    options = parser.parse_args(argv[1:end])
     if not argv[end + 1 :]:
         hint = "smgcfg import -- ts serve --model MODEL"
         raise ConfigError([error("SMG011", "COMMAND", "is missing; it stands behind --", hint=hint)])
@@ -45,10 +50,10 @@ def _parser() -> Parser:
     description = (
         "Read a command of smg serve, smg launch, ts serve, tokenspeed serve or "
         "python -m smg_grpc_servicer.tokenspeed, with the variables and wrappers in front of it, and print the "
-        "deployment file that plans the same. "
-        "Exit code: 0 all of it was carried over, 1 something became a comment, 2 it was not understood."
+        "deployment file that plans the same."
     )
-    parser = Parser("import", description, _USAGE)
+    exit_codes = "exit codes: 0 all of it was carried over; 1 something became a comment; 2 it was not understood"
+    parser = Parser("import", description, _USAGE, exit_codes)
     parser.add_argument("--name", metavar="NAME", help="the deployment's name; the model's by default")
     parser.add_argument("--engine-version", metavar="VERSION", help="the TokenSpeed that the command is for")
     parser.add_argument("--save", metavar="FILE", help="write a file, for its owner's eyes, and print none")

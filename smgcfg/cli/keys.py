@@ -21,9 +21,9 @@ def run(argv: Sequence[str]) -> int:
     """
     description = (
         "Search every setting of a deployment file by key, flag, alias and help. All words must be found; without any, "
-        "every setting is shown. Exit code: 0 something was found, 1 nothing was."
+        "every setting is shown."
     )
-    parser = Parser("keys", description, _USAGE)
+    parser = Parser("keys", description, _USAGE, "exit codes: 0 something was found; 1 nothing was; 2 bad input")
     parser.add_argument("--json", action="store_true", help="everything, for programs")
     parser.add_words("WORD", "what to search for: max_num_seqs, --tp, grammar, policy")
     options = parser.parse_args([word if _is_option(word) else word.lstrip("-") for word in argv[1:]])

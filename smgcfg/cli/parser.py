@@ -23,6 +23,7 @@ class Option(Value):
         read: Makes a value of the word behind it; raises ValueError where it can not.
         default: The value without the option.
         many: It takes every word up to the next option, each time that it stands.
+        wanted: What its value has to be, where `metavar` does not say it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Option(Value):
     read: Callable[[str], Any]
     default: Any
     many: bool = False
+    wanted: str = ""
 
     @property
     def head(self) -> str:
@@ -60,11 +62,12 @@ class Group:
         type: Callable[[str], Any] = str,
         dest: str = "",
         default: Any = None,
+        wanted: str = "",
     ) -> None:
-        """Declare an option; the arguments are those of argparse."""
+        """Declare an option; the arguments are those of argparse, and `wanted` of `Option`."""
         default = False if action == "store_true" else default
         dest = dest or name.lstrip("-").replace("-", "_")
-        self.options.append(Option(name, dest, metavar, help, type, default, action == "extend"))
+        self.options.append(Option(name, dest, metavar, help, type, default, action == "extend", wanted))
 
 
 class Parser(Group):
@@ -83,6 +86,8 @@ class Parser(Group):
         self.description = description
         self.usage = usage
         self.epilog = epilog
+        #: Says of a word that is no option where else it belongs; an empty text where it does not know.
+        self.elsewhere: Callable[[str], str] = lambda name: ""
         self._groups: list[Group] = [self]
         self._words = ("", "", 0)
         self._defaults: dict[str, Any] = {}
@@ -126,7 +131,7 @@ class Parser(Group):
                 continue
             loose = result.files
             if name in ("-h", "--help"):
-                print(self.format_help())
+                print(self.format_help(), flush=True)
                 raise SystemExit(0)
             if name not in options:
                 self._refuse(name, options)
@@ -145,7 +150,9 @@ class Parser(Group):
                 setattr(result, option.dest, True)
         metavar, _, least = self._words
         if len(result.files) < least or (result.files and not metavar):
-            self.error(f"expected {metavar}" if least else f"the word {result.files[0]!r} belongs to no option")
+            self.error(
+                f"expected {metavar}" if least else f"the word {result.files[0]!r} belongs to no option", self.usage
+            )
         return result
 
     def _value(self, option: Option, text: str) -> Any:
@@ -154,14 +161,14 @@ class Parser(Group):
         try:
             return option.read(text)
         except ValueError:
-            self.error(f"{option.name}: expected {option.metavar}, got {text!r}")
+            self.error(f"{option.name}: expected {option.wanted or option.metavar}, got {text!r}")
 
     def _refuse(self, name: str, options: dict[str, Option]) -> NoReturn:
         from smgcfg.suggest import did_you_mean
 
         if name.split()[0] in options:
             self.error(f"{name!r} stands as one word", "write the option and its value as two words")
-        self.error(f"no such option {name}", did_you_mean(name, options))
+        self.error(f"no such option {name}", self.elsewhere(name) or did_you_mean(name, options))
 
     def error(self, message: str, hint: str = "") -> NoReturn:
         """Report a bad command line.
@@ -173,14 +180,19 @@ class Parser(Group):
 
     def format_help(self) -> str:
         """Return the text of `--help`."""
+        from textwrap import fill
+
         metavar, help, _ = self._words
         sections = [(group.title, [(option.head, option.help) for option in group.options]) for group in self._groups]
         sections[0][1].insert(0, ("-h, --help", "show this and leave"))
         if metavar:
             sections.insert(0, ("words", [(metavar, help)]))
         width = max(len(head) for _, rows in sections for head, _ in rows)
-        parts = [f"usage: {self.usage}", self.description]
+        about, end = (
+            "\n".join(fill(line, 120) for line in text.splitlines()) for text in (self.description, self.epilog)
+        )
+        parts = [f"usage: {self.usage}", about]
         parts += [
             "\n".join([f"{title}:", *(f"  {head:{width}}  {what}" for head, what in rows)]) for title, rows in sections
         ]
-        return "\n\n".join(filter(None, [*parts, self.epilog]))
+        return "\n\n".join(filter(None, [*parts, end]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 from smgcfg.cli.parser import Parser
-from smgcfg.config import Deployment
+from smgcfg.config import Deployment, Launch, Pool
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, Finding, error, errors_in
 from smgcfg.loading import EngineFlags, Loaded, load_sources
@@ -48,6 +48,7 @@ def add_source_options(parser: Parser, *, saves: bool = False) -> None:
         parser: The command's parser.
         saves: Whether the command writes the deployment as a file when it is asked to.
     """
+    parser.elsewhere = elsewhere
     parser.add_words("FILE", "deployment files, weakest first; - is standard input")
     parser.add_argument("--set", metavar="PATH=VALUE", help="set one key on top of the files; may be repeated")
     parser.add_argument("--unset", metavar="PATH", help="do not pass this setting; may be repeated")
@@ -61,6 +62,25 @@ def add_source_options(parser: Parser, *, saves: bool = False) -> None:
     alone.add_argument("--port", metavar="PORT", help="the first worker's port")
     if saves:
         alone.add_argument("--save", metavar="FILE", help="write the deployment as a file, too")
+
+
+def elsewhere(name: str) -> str:
+    """Say how a setting is given that arrived as an option of a command; an empty text if it is none.
+
+    Args:
+        name: The option, with its dashes.
+    """
+    from smgcfg.backends import BACKENDS
+    from smgcfg.flags import find_key, key_of
+    from smgcfg.gateway import GatewayArgs
+
+    key = key_of(name)
+    if any(find_key(backend.args, key) for backend in BACKENDS.values()):
+        return f"flags of the engine stand behind --, as in: -- {name}"
+    for table, cls in (("pools.NAME", Pool), ("gateway", GatewayArgs), ("launch", Launch)):
+        if find_key(cls, key):
+            return f"settings are given with --set, as in: --set {table}.{key}=VALUE"
+    return ""
 
 
 def take_apart(parser: Parser, words: Sequence[str]) -> Words:
@@ -111,11 +131,13 @@ def read_deployment(words: Words, argv: Sequence[str]) -> Loaded:
     findings: list[Finding] = []
     if options.files and short:
         names = ", ".join(f"--{name}" for name, _ in short)
-        hint = "on top of a file use --set pools.NAME.KEY=VALUE"
+        sets = " ".join(f"--set pools.NAME.{_SHORT[name]}={value}" for name, value in short)
+        hint = f"on top of a file use {sets}"
         findings.append(error("SMG011", names, "only without a file", hint=hint))
     if not options.files and not short:
         message = "no deployment: name a file, or --backend and --model"
-        findings.append(error("SMG007", "FILE", message, hint=parser_hint()))
+        hint = "files stand in front of --, the engine's flags behind it" if words.engine.tokens else parser_hint()
+        findings.append(error("SMG007", "FILE", message, hint=hint))
     if findings:
         raise ConfigError(findings)
     files = read_files(options.files)

@@ -50,10 +50,10 @@ def run(argv: Sequence[str]) -> int:
 def _parser() -> Parser:
     description = (
         "Say what another version of the engine asks of a deployment file, and what the engine does then that it did "
-        "not do before. With --write the file is changed in place; comments and layout stay. "
-        "Exit code: 0 nothing to do, or written; 1 the file needs what is printed; 2 bad input."
+        "not do before. With --write the file is changed in place; comments and layout stay."
     )
-    parser = Parser("upgrade", description, _USAGE)
+    exit_codes = "exit codes: 0 nothing to do, or written; 1 the file needs what is printed; 2 bad input"
+    parser = Parser("upgrade", description, _USAGE, exit_codes)
     parser.add_words("FILE", "the deployment file")
     parser.add_argument("--to", metavar="VERSION", help="the version it is to be for")
     since = "the version it is for where it names none; by default the one before"

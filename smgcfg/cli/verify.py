@@ -1,16 +1,18 @@
 """`smgcfg verify`: ask a running gateway whether it keeps what its API promises."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from types import SimpleNamespace
+from typing import Final
 from urllib.parse import urlsplit
 
 import attrs
 
 from smgcfg.cli.parser import Parser
 from smgcfg.cli.report import show
-from smgcfg.cli.sources import review, take_apart
+from smgcfg.cli.sources import elsewhere, review, take_apart
 from smgcfg.config import NAME
 from smgcfg.endpoint import is_host
 from smgcfg.errors import ConfigError, SmgcfgError, error, errors_in
@@ -28,6 +30,10 @@ A URL has to enforce what --require says, a deployment file what its engines' se
 
 _KINDS = """\
 kinds: json_schema, json_object, tool_required, tool_named, regex, ebnf, logprobs; tools stands for two, all for all"""
+
+#: What `positive` and `_count` take, in words.
+POSITIVE: Final = "a number of seconds above 0, below 1000000"
+_COUNT: Final = "an integer above 0, below 100000"
 
 _EXIT_CODES = """\
 exit codes: 0 everything promised is enforced; 1 it is not; 2 bad input; 3 there is no gateway to ask;
@@ -133,6 +139,7 @@ def target_parser(command: str, description: str, usage: str, exit_codes: str) -
         exit_codes: What it exits with.
     """
     parser = Parser(command, description, usage, f"{_KINDS}\n{exit_codes}")
+    parser.elsewhere = elsewhere
     parser.add_words("TARGET", "a URL, a launch's name, or deployment files", least=1)
     parser.add_argument("--require", metavar="LIST", help="what has to be enforced, with commas between")
     parser.add_argument("--model", dest="public_name", metavar="NAME", help="the model, where several are served")
@@ -140,10 +147,16 @@ def target_parser(command: str, description: str, usage: str, exit_codes: str) -
     parser.add_argument("--insecure", action="store_true", help="do not check the gateway's certificate")
     parser.add_argument("--metrics", metavar="URL", help="where the gateway shows its metrics")
     bounds = parser.add_argument_group("bounds")
-    bounds.add_argument("--timeout", metavar="SECONDS", type=positive, help="seconds one answer may take: 30")
-    bounds.add_argument("--deadline", metavar="SECONDS", type=positive, help="seconds everything may take: 300")
-    bounds.add_argument("--requests-in-flight", metavar="N", type=_count, help="requests at once: 4")
-    bounds.add_argument("--max-tokens", metavar="N", type=_count, help="the most tokens of one answer: 256")
+    bounds.add_argument(
+        "--timeout", metavar="SECONDS", type=positive, wanted=POSITIVE, help="seconds one answer may take: 30"
+    )
+    bounds.add_argument(
+        "--deadline", metavar="SECONDS", type=positive, wanted=POSITIVE, help="seconds everything may take: 300"
+    )
+    bounds.add_argument("--requests-in-flight", metavar="N", type=_count, wanted=_COUNT, help="requests at once: 4")
+    bounds.add_argument(
+        "--max-tokens", metavar="N", type=_count, wanted=_COUNT, help="the most tokens of one answer: 256"
+    )
     of_file = parser.add_argument_group("with a file")
     of_file.add_argument("--set", metavar="PATH=VALUE", help="set one key on top of the files; may be repeated")
     of_file.add_argument("--unset", metavar="PATH", help="do not pass this setting; may be repeated")
@@ -181,6 +194,8 @@ def read_target(parser: Parser, argv: Sequence[str]) -> tuple[Asked, SimpleNames
     ):
         launch = launch_named(first)
         target, promises = launch.target, launch.promises
+    elif re.fullmatch(r"[\w.-]+:\d+(/.*)?", first) and not os.path.exists(first):
+        parser.error(f"neither a file nor a URL: {first!r}", f"a URL begins with http:// or https://: http://{first}")
     else:
         reviewed = review(words, argv, host=False, secrets=True)
         planned = reviewed.planned
@@ -314,7 +329,7 @@ def _kinds(text: str) -> tuple[Kind, ...]:
         else:
             from smgcfg.suggest import did_you_mean
 
-            message = f"expected {', '.join(words)}; got {word!r}"
+            message = f"expected one or more of {', '.join(words)}; got {word!r}"
             findings.append(error("SMG004", "--require", message, hint=did_you_mean(word, words)))
     if not chosen and not findings:
         findings.append(error("SMG004", "--require", "names nothing", hint=f"one or more of {', '.join(words)}"))

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 
 from smgcfg.cli.report import show
-from smgcfg.cli.verify import Asked, positive, read_target, target_parser
+from smgcfg.cli.verify import POSITIVE, Asked, positive, read_target, target_parser
 from smgcfg.verify.gateway import Unreachable
 from smgcfg.verify.metrics import Metrics
 from smgcfg.verify.report import Report
@@ -32,7 +32,12 @@ def run(argv: Sequence[str]) -> int:
     """
     parser = target_parser("watch", _DESCRIPTION, _USAGE, _EXIT_CODES)
     parser.add_argument(
-        "--interval", metavar="SECONDS", type=positive, default=60.0, help="seconds from start to start: 60"
+        "--interval",
+        metavar="SECONDS",
+        type=positive,
+        wanted=POSITIVE,
+        default=60.0,
+        help="seconds from start to start: 60",
     )
     parser.add_argument("--count", metavar="N", type=int, help="end after so many times")
     parser.add_argument("--listen", metavar="[HOST:]PORT", help="show metrics there; the host is 127.0.0.1")

@@ -14,6 +14,7 @@ def a_parser() -> Parser:
     parser.add_argument("--model", dest="public_name", metavar="NAME", help="whose name")
     bounds = parser.add_argument_group("bounds")
     bounds.add_argument("--most-tries", metavar="N", type=int, default=3, help="at most so often")
+    bounds.add_argument("--wait", metavar="SECONDS", type=float, wanted="a number of seconds", help="between tries")
     parser.set_defaults(extra=None)
     return parser
 
@@ -24,7 +25,8 @@ def test_an_option_takes_the_word_behind_it_or_behind_an_equals_sign() -> None:
     assert vars(parser.parse_args(["f", "--most-tries", "7"])) == vars(parser.parse_args(["f", "--most-tries=7"]))
     assert parser.parse_args(["--most-tries", "-8", "-", "--most-tries=-8"]).most_tries == -8
     said = parser.parse_args(["a", "--model", "-x=y", "b"])
-    assert vars(said) == {"files": ["a", "b"], "loud": False, "public_name": "-x=y", "most_tries": 3, "extra": None}
+    unsaid = {"loud": False, "most_tries": 3, "wait": None, "extra": None}
+    assert vars(said) == {"files": ["a", "b"], "public_name": "-x=y", **unsaid}
 
 
 def test_an_option_may_take_all_words_up_to_the_next() -> None:
@@ -48,6 +50,7 @@ def test_an_option_may_take_all_words_up_to_the_next() -> None:
         (["f", "--model"], "--model wants NAME behind it"),
         (["f", "--model", "--loud"], "--model wants NAME behind it"),
         (["f", "--most-tries", "x"], "--most-tries: expected N, got 'x'"),
+        (["f", "--wait", "3s"], "--wait: expected a number of seconds, got '3s'"),
         (["f", "--most-tries", "7", "--most-tries=8"], "--most-tries is given twice, as 7 and as 8"),
         (["f", "--model m"], "'--model m' stands as one word"),
         (["--loud"], "expected FILE"),
@@ -79,6 +82,6 @@ def test_help_shows_everything(word: str, capsys: pytest.CaptureFixture[str]) ->
         "Try something.\n\n"
         "words:\n  FILE            what to try\n\n"
         "options:\n  -h, --help      show this and leave\n  --loud          say so\n  --model NAME    whose name\n\n"
-        "bounds:\n  --most-tries N  at most so often\n\n"
+        "bounds:\n  --most-tries N  at most so often\n  --wait SECONDS  between tries\n\n"
         "That is all.\n"
     )
