@@ -92,7 +92,7 @@ def _number_hint(text: str) -> str:
     seconds = re.fullmatch(r"([0-9.]+) ?(?:s|sec|seconds)", text.strip())
     if seconds is not None:
         return f"write {seconds[1]}"
-    return "write the number in full" if re.fullmatch(r"[0-9.]+ ?[kmgtKMGT]i?[bB]?", text.strip()) else ""
+    return "write the number in full, without its unit" if re.fullmatch(r"[0-9.]+ ?[A-Za-z]+", text.strip()) else ""
 
 
 def _bool(text: str) -> bool:
@@ -169,7 +169,7 @@ def check(spec: FlagSpec, value: object) -> Any:
     if not spec.many:
         return _checked(spec, value)
     if not isinstance(value, list | tuple):
-        raise Refused("SMG003", f"expected {expected(spec)}, got {shown(spec, value)}", "write [ ... ]")
+        raise Refused("SMG003", f"expected {expected(spec)}, got {shown(spec, value)}", _list_hint(spec, value))
     if len(value) < spec.least:
         raise Refused("SMG006", f"expected at least {spec.least} item(s): an empty list has no spelling")
     if spec.kind == "groups":
@@ -187,6 +187,17 @@ def _checked(spec: FlagSpec, value: object) -> Any:
             _spellable(spec, reference.text)
         return reference
     return _spellable(spec, _checked_item(spec, _native(spec, value)))
+
+
+def _list_hint(spec: FlagSpec, value: object) -> str:
+    """Return how a value is written as the list that is wanted."""
+    if not isinstance(value, str) or spec.type is not str or spec.secret or len(value) > 60:
+        return "write [ ... ]"
+    # Imported here: only a report needs it.
+    import json
+
+    words = value.split(",") if spec.kind == "csv" else value.split()
+    return f"write {json.dumps(words, ensure_ascii=False)}"
 
 
 def _group(spec: FlagSpec, group: object) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from smgcfg.cli.parser import Parser
-from smgcfg.cli.report import report_lines, show
+from smgcfg.cli.report import by_place, report_lines, show
 from smgcfg.cli.sources import Reviewed, add_source_options, review, take_apart
 from smgcfg.errors import CODES, ConfigError, Finding, error, errors_in
 from smgcfg.origin import FromArgv, FromFile
@@ -36,7 +36,7 @@ def run(argv: Sequence[str]) -> int:
     if options.json and options.sarif:
         parser.error("--json and --sarif: one of the two")
     chosen = _chosen(options.select, options.ignore)
-    findings = _sorted(_found(review(words, argv, host=False), chosen, look=not options.stand_in))
+    findings = by_place(_found(review(words, argv, host=False), chosen, look=not options.stand_in))
     show(_text(findings, options, words.options.files), sys.stdout)
     return 2 if errors_in(findings) or (options.strict and findings) else 0
 
@@ -105,18 +105,6 @@ def _found(reviewed: Reviewed, chosen: Callable[[str], bool], *, look: bool) -> 
         found = check(Subject(reviewed.planned, os.environ), look=look)
         findings += [finding for finding in found if chosen(finding.code)]
     return list(dict.fromkeys(findings))
-
-
-def _sorted(findings: list[Finding]) -> list[Finding]:
-    """Return findings by their place: first those in files, line by line, then the others as they came."""
-    files = list(dict.fromkeys(f.where.path for f in findings if isinstance(f.where, FromFile)))
-
-    def place(finding: Finding) -> tuple[int, int]:
-        if not isinstance(finding.where, FromFile):
-            return len(files), 0
-        return files.index(finding.where.path), finding.where.line or 0
-
-    return sorted(findings, key=place)
 
 
 def _text(findings: list[Finding], options: Any, files: list[str]) -> str:

@@ -4,12 +4,26 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TextIO
 
 from smgcfg.errors import Finding, errors_in
+from smgcfg.origin import FromFile
+
+
+def by_place(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings by their place, each once: first those in files, line by line, then the others as they came."""
+    unique = list(dict.fromkeys(findings))
+    files = list(dict.fromkeys(f.where.path for f in unique if isinstance(f.where, FromFile)))
+
+    def place(finding: Finding) -> tuple[int, int]:
+        if not isinstance(finding.where, FromFile):
+            return len(files), 0
+        return files.index(finding.where.path), finding.where.line or 0
+
+    return sorted(unique, key=place)
 
 
 def lines(findings: Iterable[Finding]) -> list[str]:
-    """Return the lines of a report, one finding after the other, in their order and each once."""
+    """Return the lines of a report, one finding after the other, by their place and each once."""
     result = []
-    for finding in dict.fromkeys(findings):
+    for finding in by_place(findings):
         place = "" if finding.where is None else f"{one_line(str(finding.where), 300)}  "
         key = f"{one_line(finding.key, 300)}: " if finding.key else ""
         result.append(f"{place}{finding.severity:7} {finding.code} {key}{one_line(finding.message, 1000)}")

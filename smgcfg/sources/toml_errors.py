@@ -10,6 +10,9 @@ import tomli
 
 _TEXT_IN_QUOTES: Final = 'text stands in quotes, as in key = "value"'
 _NUMBERS: Final = "numbers are written as 1, 0.5 or 1e3"
+_NO_LEADING_ZEROS: Final = "numbers begin with no 0, as in 8080"
+_STRAIGHT_QUOTES: Final = 'TOML takes straight quotes alone, as in key = "value"'
+_LINE_ENDS: Final = "lines end with a line feed: save the file with LF or CRLF"
 _NEVER_CLOSED: Final = "a text that is never closed"
 
 #: By how tomli's message begins: what we say instead, and what to do about it.
@@ -25,8 +28,6 @@ _SAID: Final = (
     ("Cannot overwrite a value", "the key has a value already", "keep one of the two"),
     ("Invalid initial character for a key", "a key is missing, or needs quotes", ""),
 )
-
-_MORE_THAN_A_VALUE: Final = ("the line goes on behind the value", _TEXT_IN_QUOTES)
 
 #: Messages about what stands in brackets: what it is, and what ends it.
 _UNCLOSED: Final = {"Unclosed array": ("a list", "]"), "Unclosed inline table": ("an inline table", "}")}
@@ -55,8 +56,9 @@ def in_our_words(error: tomli.TOMLDecodeError) -> tuple[str, str]:
     if message == "Invalid value":
         return _no_value(error.doc[error.pos : error.pos + 80].partition("\n")[0])
     if message.startswith("Expected newline"):
-        line = error.doc[error.doc.rfind("\n", 0, error.pos) + 1 : error.pos]
-        return ("the line goes on behind [TABLE]", "") if line.lstrip().startswith("[") else _MORE_THAN_A_VALUE
+        return _more(error.doc[error.doc.rfind("\n", 0, error.pos) + 1 : error.pos], error.doc[error.pos])
+    if message == "Invalid statement" and error.doc.lstrip()[:1] == "{":
+        return "this is no TOML; it looks like JSON", "write [pools.NAME] and KEY = VALUE"
     if message in _UNCLOSED:
         what, end = _UNCLOSED[message]
         ended = error.pos >= len(error.doc)
@@ -73,6 +75,23 @@ def in_our_words(error: tomli.TOMLDecodeError) -> tuple[str, str]:
     return message[0].lower() + message[1:], ""
 
 
+def _more(line: str, found: str) -> tuple[str, str]:
+    """Return what is wrong with a line that goes on where it should end.
+
+    Args:
+        line: The line up to there.
+        found: The character that stands there.
+    """
+    what = "[TABLE]" if line.lstrip().startswith("[") else "the value"
+    if found == "\r":
+        hint = _LINE_ENDS
+    elif what == "[TABLE]":
+        hint = ""
+    else:
+        hint = _NO_LEADING_ZEROS if re.search(r"=\s*[+-]?0$", line) and found.isdecimal() else _TEXT_IN_QUOTES
+    return f"the line goes on behind {what}", hint
+
+
 def _no_value(rest: str) -> tuple[str, str]:
     """Return what is wrong with a value that is none.
 
@@ -82,6 +101,8 @@ def _no_value(rest: str) -> tuple[str, str]:
     if not rest.strip() or rest.lstrip().startswith("#"):
         return "a value is missing", ""
     word = re.match(r"[A-Za-z]+", rest)
+    if rest[0] in "\u201c\u201d\u201e\u2018\u2019\u201a\u00ab\u00bb`":
+        return "no TOML value", _STRAIGHT_QUOTES
     if word is None:
         return "no TOML value", _NUMBERS if rest[0] in "+-.0123456789" else _TEXT_IN_QUOTES
     return "no TOML value", _FOREIGN_WORDS.get(word[0].lower(), _TEXT_IN_QUOTES)

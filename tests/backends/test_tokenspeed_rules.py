@@ -59,7 +59,7 @@ def test_what_the_engine_refuses_is_an_error(version: str, bad: str, good: str) 
 
 @pytest.mark.parametrize(("version", "bad", "good"), IDLE)
 def test_what_has_no_effect_is_a_warning(version: str, bad: str, good: str) -> None:
-    """The engine takes the first line, whose warning says what has no effect; the second has none."""
+    """The engine takes the first line, of which a warning says what is wrong with it; the second has none."""
     idle = args_of(bad, version)
     (finding,) = idle.findings(version)
     assert finding.severity == "warning"

@@ -303,8 +303,10 @@ EXAMPLES: Final = (
     ),
 )
 
-#: Lines that the engine takes although a part of them has no effect, each with one where it has.
+#: Lines that the engine takes although a part of them has no effect or can not be meant, each with one that is sound.
 IDLE: Final = (
+    ("0.1.0", "--gpu-memory-utilization 90", "--gpu-memory-utilization 0.9"),
+    ("0.1.1", "--gpu-memory-utilization 0", "--gpu-memory-utilization 1"),
     ("0.1.1", "--disable-any-whitespace", "--disable-any-whitespace --grammar-backend xgrammar"),
     ("0.1.1", "--ext-yaml f", "--ext-yaml f --load-format extensible"),
     ("0.1.1", "--engram-host-table-dir d", "--engram-host-table-dir d --engram-host-table"),

@@ -54,6 +54,14 @@ SHARED: Final = (
         warns=True,
     ),
     Rule(
+        # The cache gets what is free, less (1 - share) of the card: no release looks whether that can be.
+        ("gpu_memory_utilization",),
+        lambda s: s.gpu_memory_utilization is not None and not 0 < s.gpu_memory_utilization <= 1,
+        "--gpu-memory-utilization must be a share, more than 0 and at most 1; the engine takes"
+        " {s.gpu_memory_utilization} as it is, and finds no room for its cache, or more than there is",
+        warns=True,
+    ),
+    Rule(
         ("speculative_num_steps", "speculative_num_draft_tokens", "speculative_algorithm"),
         lambda s: (
             s.speculation.algorithm in s.block_algorithms
