@@ -150,13 +150,21 @@ def entries() -> tuple[Entry, ...]:
     return tuple(_entries())
 
 
+#: Keys of a pool that may be written in other ways than their type says.
+_WRITTEN: Final = {
+    "served_model_name": "text, or a list of text",
+    "gpus": 'numbers, ranges or names of GPUs, as in "0-3,6", [0, 1] or a UUID',
+}
+
+
 def _entries() -> Iterator[Entry]:
     top = Schema().child(Schema.top, "name")
     assert isinstance(top, Leaf)
     assert top.spec is not None
     yield _own("name", top.spec, "the first file's stem")
     for spec in specs_of(Pool):
-        yield _own(f"pools.{NAME}.{spec.key}", spec)
+        entry = _own(f"pools.{NAME}.{spec.key}", spec)
+        yield entry.evolve(takes=_WRITTEN[spec.key]) if spec.key in _WRITTEN else entry
     yield Entry(f"pools.{NAME}.env", "extra environment of these workers", "a table of text; placeholders are filled")
     for backend in BACKENDS.values():
         title, versions = backend.title, backend.versions

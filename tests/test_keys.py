@@ -107,6 +107,8 @@ def test_choices_bounds_and_owners_are_told() -> None:
     assert entry_of(engine + "grammar_backend").takes == "one of xgrammar, llguidance, none"
     assert dict(entry_of(engine + "grammar_backend").narrow)["0.1.1"] == "xgrammar, none"
     assert entry_of(f"pools.{NAME}.port").takes == "an integer, at least 1, at most 65535"
+    assert entry_of(f"pools.{NAME}.gpus").takes == 'numbers, ranges or names of GPUs, as in "0-3,6", [0, 1] or a UUID'
+    assert entry_of(f"pools.{NAME}.served_model_name").takes == "text, or a list of text"
     assert entry_of(engine + "enable_cache_report").versions == ("0.1.0",)
     assert dict(entry_of(engine + "port").owned) == {"": "port"}
     assert dict(entry_of(engine + "zmq_engine_index").owned) == {"zmq": ""}

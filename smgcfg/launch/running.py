@@ -93,7 +93,9 @@ def find(name: str, environment: Environment) -> Running:
     if not found:
         from smgcfg.suggest import did_you_mean
 
-        near = did_you_mean(name, [one.name for one in find_all(environment)])
+        near = did_you_mean(name.removesuffix(".toml"), [one.name for one in find_all(environment)])
+        if not near and name.endswith(".toml"):
+            near = "a launch goes by its name, not by its file"
         raise NoSuchLaunch(f"no launch {name!r}" + (f"; {near}" if near else ""))
     # One that runs before one that is only remembered.
     return next((one for one in found if one.alive), found[0])

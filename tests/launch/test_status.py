@@ -41,6 +41,11 @@ def test_a_launch_that_nobody_knows(home: Home) -> None:
         said = smgcfg("status", home.name[:-1])
         assert (said.code, said.out) == (4, "")
         assert said.err == f"smgcfg: no launch {home.name[:-1]!r}; did you mean {home.name}?\n"
+        by_file = smgcfg("stop", f"{home.name}.toml")
+        assert by_file.code == 4
+        assert by_file.err == f"smgcfg: no launch '{home.name}.toml'; did you mean {home.name}?\n"
+        other = smgcfg("stop", "some-other-thing.toml")
+        assert other.err.endswith("; a launch goes by its name, not by its file\n")
         # A run directory names a launch as well, wherever it is.
         assert smgcfg("status", str(home.run_dir)).code == 0
 
