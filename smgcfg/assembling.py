@@ -47,7 +47,10 @@ class Assembly:
         made = [self._pool(name) for name in self._pools]
         if not self._pools and not quiet:
             message = "no pool; a deployment has at least one [pools.NAME] table"
-            self._findings.append(error("SMG007", "pools", message))
+            hint = (
+                f'the shortest is [pools.NAME] with backend = "{next(iter(BACKENDS))}" and model = "a path or a name"'
+            )
+            self._findings.append(error("SMG007", "pools", message, hint=hint))
         name = self._tables.get((), {}).get("name", UNSET)
         if name is UNSET:
             stem = os.path.splitext(os.path.basename(first_file.strip("<>")))[0]

@@ -143,6 +143,7 @@ def test_gpus_are_numbers_ranges_or_names(gpus: str, names: list[str] | None) ->
 def test_required_keys() -> None:
     """A deployment without a pool, and a pool without a backend or with an unknown one, are refused."""
     assert lines(bad("")) == [("SMG007", None, "pools")]
+    assert 'backend = "tokenspeed" and model = ' in bad("")[0].hint
     assert lines(bad("[pools.chat]\nmodel = 'm'\n")) == [("SMG007", None, "pools.chat.backend")]
     findings = bad(POOL.replace('"tokenspeed"', '"tokenspeeed"'))
     assert lines(findings) == [("SMG004", 2, "pools.chat.backend")]

@@ -44,6 +44,8 @@ def run(argv: Sequence[str]) -> int:
     options.files = [word for word in options.files if _is_file(word)]
     if len(keys) > 1:
         parser.error(f"one KEY; got {', '.join(keys)}")
+    if keys and not options.files and options.backend is options.model is None:
+        parser.error(f"{keys[0]!r} is no file, and a KEY alone says nothing", parser.usage)
     reviewed = review(words, argv, host=False)
     if reviewed.planned is None or reviewed.overlay is None:
         raise ConfigError(reviewed.findings)
@@ -108,7 +110,7 @@ def _by_its_end(path: Path, schema: Schema, unknown: Finding) -> Leaf | Table | 
         hint = f"did you mean {', '.join(first)} or {last}?"
         return error("SMG002", dotted(path), f"{len(found)} keys end so", hint=hint)
     near = schema.nearest(path[0]) if len(path) == 1 and not unknown.hint else ""
-    return unknown.evolve(hint=near or unknown.hint)
+    return unknown.evolve(hint=near or unknown.hint or "smgcfg keys WORD... searches all of them")
 
 
 # --- text ------------------------------------------------------------------------------------------------------------

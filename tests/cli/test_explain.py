@@ -77,7 +77,7 @@ def test_a_key_has_all_its_names(explain: Any, key: str) -> None:
         ("port", "did you mean pools.chat.port, pools.chat.engine.port or gateway.port?"),
         ("max_num_seq", "hint: did you mean pools.chat.engine.max_num_seqs?"),
         ("num_workers", "hint: here it is [pools.NAME] replicas"),
-        ("nothing_of_the_kind", "SMG002 nothing_of_the_kind: no such key"),
+        ("nothing_of_the_kind", "SMG002 nothing_of_the_kind: no such key\n    hint: smgcfg keys WORD... searches all"),
     ],
 )
 def test_the_end_of_a_key_that_means_nothing_or_much_is_refused(explain: Any, key: str, said: str) -> None:
@@ -160,8 +160,9 @@ def test_the_json_has_it_all(explain: Any) -> None:
         (("a.toml", "pools.chat.tp"), "it belongs to [pools.chat.engine]"),
         (("a.toml", "pools.chat.model", "gateway.port"), "one KEY; got pools.chat.model, gateway.port"),
         (("a.toml", "a b"), "no file, and no dotted key"),
+        (("a.tml",), "'a.tml' is no file, and a KEY alone says nothing\n    hint: smgcfg explain FILE... [KEY]"),
         (("none.toml",), "can not be read"),
-        (("pools.chat.model",), "no deployment"),
+        (("pools.chat.model",), "is no file, and a KEY alone says nothing"),
         (("a.toml", "--set", "pools.chat.replicas=x"), "expected an integer"),
     ],
 )
