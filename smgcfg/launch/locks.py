@@ -69,7 +69,11 @@ def holder_of(path: Path) -> str | None:
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return os.read(fd, _TEXT).decode("utf-8", "replace").strip()
+        # A lock is taken first and written then: who has just taken it says in a moment who that is.
+        deadline = time.monotonic() + _LOOK
+        while not (text := os.pread(fd, _TEXT, 0).decode("utf-8", "replace").strip()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return text
     finally:
         os.close(fd)
     return None
