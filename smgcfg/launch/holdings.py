@@ -65,7 +65,23 @@ def lock_finding(spec: ProcessSpec, port: Port) -> Finding | None:
 
 
 def _held(spec: ProcessSpec, port: Port, holder: str) -> Finding:
-    return error("SMG030", spec.name, f"the {port.use} port {port.number} of {spec.name} is held by {_whom(holder)}")
+    message = f"the {port.use} port {port.number} of {spec.name} is held by {_whom(holder)}"
+    return error("SMG030", spec.name, message, hint=moving(port))
+
+
+#: By what a port is for: the key that moves it.
+_MOVED_BY: Final = {
+    "gateway": "gateway.port",
+    "metrics": "gateway.prometheus_port",
+    "worker": "pools.NAME.port",
+    "dist": "pools.NAME.port",
+    "handshake": "launch.run_dir",
+}
+
+
+def moving(port: Port) -> str:
+    """Return how to get around a port that somebody else has, as a hint; empty where no key of ours chose it."""
+    return f"stop that one, or set {_MOVED_BY[port.use]}" if port.use in _MOVED_BY else ""
 
 
 def _whom(holder: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from smgcfg.errors import Finding, error, warning
 from smgcfg.launch.contents import content_findings
-from smgcfg.launch.holdings import gpu_findings, lock_finding
+from smgcfg.launch.holdings import gpu_findings, lock_finding, moving
 from smgcfg.launch.limits import limit_findings
 from smgcfg.launch.listeners import owner_of_port
 from smgcfg.launch.programs import program_findings
@@ -91,7 +91,9 @@ def port_findings(ports: Iterable[tuple[ProcessSpec, Port]]) -> list[Finding]:
             continue
         what = f"the {port.use} port {port.number} of {spec.name}"
         if number == errno.EADDRINUSE:
-            found.append(error("SMG030", spec.name, f"{what} is taken by {owner_of_port(port.number)}"))
+            found.append(
+                error("SMG030", spec.name, f"{what} is taken by {owner_of_port(port.number)}", hint=moving(port))
+            )
         elif number == errno.EADDRNOTAVAIL:
             found.append(error("SMG030", spec.name, f"{what}: {port.host!r} is no address of this machine"))
         else:

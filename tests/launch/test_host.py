@@ -42,9 +42,11 @@ def test_taken_port_names_its_owner(tmp_path: Path, mine: str, theirs: str) -> N
     with socket.create_server((theirs, 0)) as server:
         number = server.getsockname()[1]
         name = Path("/proc/self/comm").read_text().strip()
-        assert messages(plan_with(tmp_path / "run", Port(number, mine, "metrics"))) == [
+        plan = plan_with(tmp_path / "run", Port(number, mine, "metrics"))
+        assert messages(plan) == [
             f"SMG030 gateway: the metrics port {number} of gateway is taken by pid {os.getpid()} ({name})"
         ]
+        assert [finding.hint for finding in host_findings(plan)] == ["stop that one, or set gateway.prometheus_port"]
 
 
 def test_taken_port_of_ip_version_6(tmp_path: Path) -> None:

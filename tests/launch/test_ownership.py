@@ -154,6 +154,7 @@ def test_every_held_port_is_named(tmp_path: Path) -> None:
             pass
         assert [finding.code for finding in refused.value.findings] == ["SMG030", "SMG030"]
         assert all("'theirs', pid" in finding.message for finding in refused.value.findings)
+        assert {finding.hint for finding in refused.value.findings} == {"stop that one, or set pools.NAME.port"}
         assert not lock_of(numbers[2]).exists()
     with Holdings(ours):
         pass
