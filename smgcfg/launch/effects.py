@@ -218,6 +218,9 @@ class Spawner(Protocol):
     def kill(self, name: str) -> None:
         """End a process and all it started (SIGKILL): `Exited`, if not yet reported, and `Gone` follow."""
 
+    def is_held(self, name: str) -> bool:
+        """Return whether a process, or something it started, is stopped by a signal: it does nothing until SIGCONT."""
+
     def poll(self) -> Sequence[Report]:
         """Return what happened since the last call, in order."""
 

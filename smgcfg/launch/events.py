@@ -143,7 +143,7 @@ class Hung(Value):
 
 
 class Unwell(Value):
-    """A process that was ready does not seem to be any more.
+    """A process that was ready does not seem to be any more, or one that loads is held by a signal.
 
     Attributes:
         name: The process.
@@ -159,12 +159,12 @@ class Unwell(Value):
 
 
 class Well(Value):
-    """A process that did not seem to be ready is, after all.
+    """A process that did not seem to be well is, after all.
 
     Attributes:
         name: The process.
         pid: Its process id.
-        after: How long it was not, in seconds.
+        after: How long it did not, in seconds.
     """
 
     name: str

@@ -5,6 +5,9 @@ a zmq engine that hangs for ready, whatever happens (smg 1.13.0). So every worke
 time, through the gateway. The gateway chooses whom a probe goes to and says so at once (`x-smg-routed-worker-id` of a
 stream), long before the worker answers; probes of random text reach all workers after a few tries, whatever the policy.
 
+One that loads can not be asked anything, and has the time that a model takes to load. But one that is held by a signal
+(SIGSTOP) does not load, and is found out by its state.
+
 A worker is suspected from the first probe on that it was given and has not answered, until a token comes. One that has
 requests to answer may not be given probes: it is suspected as long as none of these is over. A worker that reports
 another load than before has worked in any case, if only for others than us.
@@ -17,7 +20,7 @@ from typing import Final
 
 from smgcfg.launch import events
 from smgcfg.launch.child import Child
-from smgcfg.launch.effects import Load, Loads, Probed, Prober, Routed
+from smgcfg.launch.effects import Load, Loads, Probed, Prober, Routed, Spawner
 from smgcfg.launch.events import Event
 from smgcfg.process import Plan
 
@@ -30,6 +33,9 @@ REPORT_AGE: Final = 10.0
 
 #: How often the gateway is asked for its view, in seconds.
 VIEW_EVERY: Final = 2.0
+
+#: What is seen of a process that is stopped.
+HELD: Final = "it is held by a signal, as SIGSTOP"
 
 #: What lasts shorter is not worth telling, in seconds: a busy gateway may miss a question.
 TOLD_AFTER: Final = 5.0
@@ -49,17 +55,23 @@ class Probe:
 
 
 class Health:
-    """Watches the processes of a launch that is up.
+    """Watches the processes of a launch.
 
     Args:
         plan: What is launched.
         children: Its processes.
+        spawner: Runs them.
         prober: Asks the gateway.
         tell: Takes what is worth telling.
     """
 
     def __init__(
-        self, plan: Plan, children: Mapping[str, Child], prober: Prober, tell: Callable[[Event], None]
+        self,
+        plan: Plan,
+        children: Mapping[str, Child],
+        spawner: Spawner,
+        prober: Prober,
+        tell: Callable[[Event], None],
     ) -> None:
         self._after = plan.settings.unhealthy_after
         self._every = min(max(self._after / 4, ROUND_SOONEST), ROUND_LATEST)
@@ -67,6 +79,7 @@ class Health:
         self._workers = [children[spec.name] for spec in plan.workers]
         self._names = {spec.ready.url: spec.name for spec in plan.workers}
         self._children = children
+        self._spawner = spawner
         self._prober = prober
         self._tell = tell
         self._numbers = count(1)
@@ -77,6 +90,7 @@ class Health:
         self._reached: set[str] = set()
         self._tries = 0
         self._round_at = math.inf
+        self._asks = False
         self._refused = False
         self._told: set[str] = set()
 
@@ -85,10 +99,14 @@ class Health:
         """How often the gateway is to be asked for its view, in seconds; never is infinity."""
         return min(VIEW_EVERY, self._every) if self._after else math.inf
 
-    def begin(self, now: float) -> None:
-        """Begin to watch."""
+    def watch(self, now: float) -> None:
+        """Begin to watch what loads."""
         if self._after:
             self._round_at = now + self._every
+
+    def ask(self) -> None:
+        """Begin to ask for tokens, too, as the launch is up."""
+        self._asks = True
 
     def wake_at(self, now: float) -> float:
         """Return when `look` wants to be called at the latest."""
@@ -111,15 +129,17 @@ class Health:
         self._tell_of_unwell(now)
         if now >= self._round_at:
             self._round_at = now + self._every
-            self._begin_round(now)
+            self._look_at_what_loads(now)
+            if self._asks:
+                self._begin_round(now)
         found = [
-            (child, child.seen, now - child.unwell_at)
+            (child, _seen(child), now - child.unwell_at)
             for child in self._children.values()
-            if child.state == "ready" and child.unwell_at is not None and now - child.unwell_at >= self._after
+            if child.runs and child.unwell_at is not None and now - child.unwell_at >= self._after
         ]
         # A gateway that does not respond can not vouch for anybody.
         if self._gateway.state != "ready" or self._gateway.unwell_at is not None:
-            return [item for item in found if item[0] is self._gateway]
+            return [item for item in found if item[0] is self._gateway or item[0].state == "starting"]
         return found + [
             (self._children[name], seen, now - since)
             for name, (since, seen) in self._held_against().items()
@@ -131,12 +151,12 @@ class Health:
         return busy | {name: (since, "no token, though asked for one") for name, since in self._suspected.items()}
 
     def unwell(self, child: Child, now: float) -> None:
-        """Note that a process that was ready does not seem to be."""
+        """Note that a process does not seem to be well: it was ready and is not any more, or is held while it loads."""
         if child.unwell_at is None:
             child.unwell_at = now
 
     def well(self, child: Child, now: float) -> None:
-        """Note that a process is ready."""
+        """Note that a process is well."""
         if child.unwell_at is not None and child.spec.name in self._told and child.pid is not None:
             self._tell(events.Well(child.spec.name, child.pid, now - child.unwell_at))
         self._told.discard(child.spec.name)
@@ -211,6 +231,15 @@ class Health:
             if name in held:
                 held[name] = max(held[name], at)
 
+    def _look_at_what_loads(self, now: float) -> None:
+        for name, child in self._children.items():
+            if child.state != "starting" or child.pid is None:
+                continue
+            if self._spawner.is_held(name):
+                self.unwell(child, now)
+            else:
+                self.well(child, now)
+
     def _begin_round(self, now: float) -> None:
         self._give_up([number for number, probe in self._open.items() if now - probe.sent >= self._after])
         self._reached = set()
@@ -241,12 +270,16 @@ class Health:
 
     def _tell_of_unwell(self, now: float) -> None:
         for name, child in self._children.items():
-            if child.unwell_at is None or name in self._told or child.state != "ready" or child.pid is None:
+            if child.unwell_at is None or name in self._told or not child.runs or child.pid is None:
                 continue
             lasted = now - child.unwell_at
             if lasted >= self._told_after:
                 self._told.add(name)
-                self._tell(events.Unwell(name, child.pid, child.seen, self._after - lasted))
+                self._tell(events.Unwell(name, child.pid, _seen(child), self._after - lasted))
+
+
+def _seen(child: Child) -> str:
+    return HELD if child.state == "starting" else child.seen
 
 
 def _names(children: Iterable[Child]) -> set[str]:

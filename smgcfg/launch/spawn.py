@@ -83,6 +83,12 @@ class GuardedSpawner:
         if name in self._guarded:
             self._guarded[name].kill()
 
+    def is_held(self, name: str) -> bool:
+        """Return whether a process, or something it started, is stopped by a signal."""
+        from smgcfg.launch.guard import held
+
+        return any(map(held, self.tree(name)))
+
     @property
     def wake_at(self) -> float:
         """When `poll` wants to be called at the latest: at once if there is something to report, else never."""

@@ -90,7 +90,7 @@ class Supervisor:
         self._end: events.LaunchStopped | None = None
         self._stopper = Stopper(spawner, self._tell)
         self._readiness = Readiness(plan, self.children, prober, sockets)
-        self._health = Health(plan, self.children, prober, self._tell)
+        self._health = Health(plan, self.children, spawner, prober, self._tell)
         self._revival = Revival(
             plan,
             self.children,
@@ -121,6 +121,7 @@ class Supervisor:
             self.phase = "starting"
             self._began = self._ask_at = now
             self._revival.start_all(now)
+            self._health.watch(now)
         for report in self._spawner.poll():
             self._take(report, now)
         for told in self._messenger.poll():
@@ -188,7 +189,7 @@ class Supervisor:
         if (not by_gateway or self._readiness.serves) and self._looked_over(now):
             self.phase = "up"
             self._was_up = True
-            self._health.begin(now)
+            self._health.ask()
             self._tell(events.LaunchReady(now - self._began))
 
     def _looked_over(self, now: float) -> bool:
@@ -262,10 +263,10 @@ class Supervisor:
                 return
             self._revival.hear(answer, now)
         for child, ready in self._readiness.judge(answer):
-            if ready and child.state == "starting":
-                self._become_ready(child, now)
-            elif ready:
+            if ready:
                 self._health.well(child, now)
+                if child.state == "starting":
+                    self._become_ready(child, now)
             elif child.state == "ready" and self.phase == "up":
                 self._health.unwell(child, now)
             elif child.state == "ready" and child is not self._gateway:

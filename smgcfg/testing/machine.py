@@ -42,6 +42,7 @@ class FakeProcess:
         ready: Whether it answers, or the gateway would list it as healthy.
         deaf: Whether it ignores being asked to end.
         hung: Whether it does nothing at all any more.
+        held: Whether it does nothing because it is stopped, as by SIGSTOP.
         stuck: Whether not even killing ends it.
     """
 
@@ -53,12 +54,13 @@ class FakeProcess:
         self.ready = False
         self.deaf = False
         self.hung = False
+        self.held = False
         self.stuck = False
 
     @property
     def serves(self) -> bool:
         """Whether it does its work."""
-        return self.runs and self.ready and not self.hung
+        return self.runs and self.ready and not self.hung and not self.held
 
 
 class Action(Value):
@@ -247,6 +249,9 @@ class _FakeSpawner:
 
     def kill(self, name: str) -> None:
         self._machine.end(name, "kill", KILLED)
+
+    def is_held(self, name: str) -> bool:
+        return name in self._machine.processes and self._machine.processes[name].held
 
     def poll(self) -> Sequence[Report]:
         reports, self.reports = self.reports, []

@@ -13,6 +13,8 @@ from launch.real import Traffic, chat, standin_plan
 from launch.test_recovery import again, alive
 
 from smgcfg.launch.host import messenger_findings
+from smgcfg.launch.state import read_state
+from smgcfg.standin.settings import LOAD_SECONDS
 
 
 def order_of(launcher: Launcher, *patterns: str) -> list[str]:
@@ -106,6 +108,31 @@ def test_engine_that_is_held_is_replaced(short_dir: Path, marked: Marked) -> Non
         assert traffic.failed() == []
         assert alive(new)
         assert launcher.text.count("HANGS") == 1
+        launcher.signal(signal.SIGTERM)
+        assert launcher.ends() == 143
+
+
+def test_engine_that_is_held_while_it_loads_is_replaced(
+    short_dir: Path, marked: Marked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine under SIGSTOP that was restarted and is not ready yet does not get all the time it has to load."""
+    monkeypatch.setenv(LOAD_SECONDS, "1.0")
+    plan = standin_plan(short_dir, marked, "replicas = 2", unhealthy_after=2.0)
+    with launcher_of(plan, marked, short_dir) as launcher:
+        launcher.says("^READY")
+        victim, gateway = launcher.pid("chat-1"), launcher.pid("gateway")
+        os.kill(victim, signal.SIGKILL)
+        launcher.says(r"^chat-1   DIED(.*\n)*chat-1  \| standin: loading")
+        state = read_state(plan.run_dir)
+        assert state is not None
+        (pid,) = (one["pid"] for one in state["processes"] if one["name"] == "chat-1")
+        os.kill(pid, signal.SIGSTOP)
+        again(launcher, "chat-1")
+        held = "it is held by a signal, as SIGSTOP"
+        launcher.says(rf"^chat-1   HANGS pid {pid} for 2\.\d s: {held}; killed\. Restart 2 of 5 in 10 min, in 1\.0 s$")
+        assert launcher.said_at("HANGS") - launcher.said_at("DIED") < 5.0
+        assert alive(gateway)
+        assert chat(plan.url)
         launcher.signal(signal.SIGTERM)
         assert launcher.ends() == 143
 

@@ -121,6 +121,49 @@ def test_hung_worker_ends_the_launch_where_nothing_is_restarted() -> None:
     assert (trial.supervisor.phase, trial.supervisor.exit_code) == ("stopped", 1)
 
 
+def test_worker_that_is_held_while_it_loads_is_replaced() -> None:
+    """A process that is stopped does not load: it is told of and replaced long before its time to load is over."""
+    trial = up(zmq=2)
+    trial.machine.die("chat-0", -9)
+    trial.run(1.0)
+    trial.machine.processes["chat-0"].held = True
+    trial.run(1.5 * AFTER)
+    seen = "it is held by a signal, as SIGSTOP"
+    assert [(e.name, e.seen) for e in trial.of(events.Unwell)] == [("chat-0", seen)]
+    assert [(e.name, e.seen, e.restart, e.delay) for e in trial.of(events.Hung)] == [("chat-0", seen, 2, 1.0)]
+    trial.load("chat-0")
+    trial.run(1.0)
+    assert trial.supervisor.children["chat-0"].state == "ready"
+    assert trial.did("start").count("gateway") == 1
+
+
+def test_worker_that_goes_on_to_load_is_kept() -> None:
+    """A worker that is woken in time has all of its time to load, and is told to be well once it goes on."""
+    trial = up()
+    trial.machine.die("chat-0", -9)
+    trial.run(1.0)
+    for _ in range(2):
+        trial.machine.processes["chat-0"].held = True
+        trial.run(AFTER - 1.0)
+        trial.machine.processes["chat-0"].held = False
+        trial.run(AFTER / 4)
+    trial.load("chat-0")
+    trial.run(2 * AFTER)
+    assert [e.name for e in trial.of(events.Well)] == ["chat-0", "chat-0"]
+    assert trial.of(events.Hung) == []
+
+
+@pytest.mark.parametrize("name", ["gateway", "chat-1"])
+def test_launch_whose_process_is_held_before_it_was_up_ends(name: str) -> None:
+    """A process that is stopped while the launch starts is a failure like any other at that time."""
+    trial = Trial(small_plan(zmq=1, unhealthy_after=AFTER))
+    trial.settle()
+    trial.machine.processes[name].held = True
+    trial.run(2 * AFTER)
+    assert [(event.name, event.restart) for event in trial.of(events.Hung)] == [(name, 0)]
+    assert (trial.supervisor.phase, trial.supervisor.exit_code) == ("stopped", 1)
+
+
 class Reporting(FakeMachine):
     """A machine whose gateway tells what its workers have to do.
 

@@ -217,6 +217,24 @@ def test_stop_reaches_a_program_that_is_held(bench: Bench, marked: Marked) -> No
     assert bench.of(Exited)[0].exit == Exit(0)
 
 
+@pytest.mark.parametrize("whose", ["its own", "its child's"])
+def test_held_by_a_signal(bench: Bench, marked: Marked, whose: str) -> None:
+    """A process that SIGSTOP holds, or a part of it, is told from one that runs; SIGCONT lets it go on."""
+    bench.start(spec_of(marked, "--say", "up", "--child"))
+    assert until(lambda: len(marked.left()) == 2)
+    assert not bench.spawner.is_held("w")
+    (program,) = (report.pid for report in bench.of(Started))
+    (child,) = (pid for pid in marked.left() if pid != program)
+    pid = program if whose == "its own" else child
+    os.kill(pid, signal.SIGSTOP)
+    assert until(lambda: bench.spawner.is_held("w"))
+    os.kill(pid, signal.SIGCONT)
+    assert until(lambda: not bench.spawner.is_held("w"))
+    bench.spawner.kill("w")
+    bench.run_until(bench.gone)
+    assert not bench.spawner.is_held("w")
+
+
 @pytest.mark.parametrize("options", [[], ["--child"], ["--grandchild"], ["--child", "--grandchild"]])
 def test_kill_takes_everything(bench: Bench, marked: Marked, options: list[str]) -> None:
     """A kill leaves neither the program nor a child, nor a grandchild in its own session, though all ignore SIGTERM."""

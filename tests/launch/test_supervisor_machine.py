@@ -78,9 +78,9 @@ class Launches(RuleBasedStateMachine):
         if name in self.machine.processes:
             self.machine.become_ready(name, ready)
 
-    @rule(name=Names, how=st.sampled_from(["deaf", "stuck", "leftovers", "hung"]))
+    @rule(name=Names, how=st.sampled_from(["deaf", "stuck", "leftovers", "hung", "held"]))
     def process_turns_bad(self, name: str, how: str) -> None:
-        """Have a process ignore signals, hang in the kernel or by itself, or start something that outlives it."""
+        """Have a process ignore signals, hang in the kernel, by itself or held, or start what outlives it."""
         if name in self.machine.processes and self.machine.processes[name].runs:
             setattr(self.machine.processes[name], how, True)
             self.stuck |= {name} if how == "stuck" else set()

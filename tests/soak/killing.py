@@ -108,17 +108,16 @@ class Killer:
     def _kill(self) -> Kill:
         """Kill a worker, whatever it is about to do."""
         kind = self._next.pop() if self._next else self._choice.choice(SIGNALS)
-        # One that is held while it loads has all the time that a model may take to load.
-        there = until(lambda: self._workers("ready" if kind is signal.SIGSTOP else ""), PATIENCE)
+        there = until(self._workers, PATIENCE)
         one = self._choice.choice(there)
         self.seen |= seen_at(self._place, self._launcher)
         os.kill(one["pid"], kind)
         return Kill(kind, one["name"], one["pid"], one["started"], time.monotonic())
 
-    def _workers(self, state: str = "") -> list[dict[str, Any]]:
-        """Return the workers that are alive, and in a state if one is given."""
+    def _workers(self) -> list[dict[str, Any]]:
+        """Return the workers that are alive."""
         workers = [one for one in self.processes().values() if one["role"] == "worker"]
-        return [one for one in workers if is_alive(one["pid"], one["started"]) and state in ("", one["state"])]
+        return [one for one in workers if is_alive(one["pid"], one["started"])]
 
     def _full_service(self, kills: list[Kill]) -> float:
         """Wait until all workers serve: ready for the gateway, and each has answered since the killed ones are gone."""
