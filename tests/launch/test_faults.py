@@ -4,12 +4,16 @@ import ast
 import json
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from launch.launcher import launcher_of
+from launch.launcher import command, launcher_of
 from launch.plans import Marked, fake_launch
+
+from smgcfg.launch.logs import LINE_LIMIT
 
 ROOT: Final = Path(__file__).parents[2]
 FAULTS: Final[list[dict[str, Any]]] = json.loads((ROOT / "tests/data/faults.json").read_text(encoding="utf-8"))
@@ -43,3 +47,17 @@ def test_chatty_workers(tmp_path: Path, marked: Marked) -> None:
     lines = [line for _, line in launcher.lines if "xx" in line]
     assert {line.split()[0] for line in lines} == {"chat-0", "chat-1"}
     assert [line for line in lines if not re.fullmatch(r"chat-[01]  \| x{200}", line)] == []
+
+
+def test_streams_are_kept_apart_and_long_lines_are_cut(tmp_path: Path, marked: Marked) -> None:
+    """What a process says on standard error goes to the launcher's, and no line is longer than the limit."""
+    code = "import sys; print('y' * 20_000, flush=True); sys.exit('no weights')"
+    plan = fake_launch(tmp_path / "run", marked, [])
+    plan = plan.evolve(workers=(plan.workers[0].evolve(argv=(sys.executable, "-c", code)),))
+    argv, env = command(plan, marked, tmp_path)
+    ended = subprocess.run(argv, capture_output=True, text=True, env=env, timeout=15, check=False)
+    assert ended.returncode == 1
+    cut = f"{'y' * LINE_LIMIT} [{20_000 - LINE_LIMIT} bytes more]"
+    assert f"chat-0  | {cut}\n" in ended.stdout
+    assert f"  its last 2 lines:\n    {cut}\n    no weights\n" in ended.stdout
+    assert ended.stderr == "chat-0  | no weights\n"

@@ -21,6 +21,9 @@ from smgcfg.launch.listeners import owner_of_port
 #: 5 s for which the gateway drains, and than the poll or the timeout of a launcher that does not notice by itself.
 AT_ONCE = 1.5
 
+#: A death is said within so many seconds, however busy the machine is: measured 0.01.
+SEEN_WITHIN = 1.0
+
 STOPPING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
 
 
@@ -81,7 +84,7 @@ def test_worker_that_dies_while_loading(
     assert launcher.lines[-1][1] == f"trial: stopped with exit code {code}, {last}"
     assert ended - launcher.said_at("DIED") < AT_ONCE
     died_after = launcher.said_at("DIED") - launcher.said_at("chat-1  . CUDA")
-    assert died_after < 0.3 + AT_ONCE
+    assert died_after < 0.3 + SEEN_WITHIN
 
 
 def test_gateway_that_dies_while_loading(tmp_path: Path, marked: Marked) -> None:
@@ -104,7 +107,7 @@ def test_worker_that_dies_later(tmp_path: Path, marked: Marked, signum: signal.S
         killed = time.monotonic()
         assert launcher.ends() == 128 + signum
     launcher.says(rf"^chat-0   DIED pid {pid} {signum.name} after \S+ s.*\n  its last line:\n    serving$")
-    assert launcher.said_at("DIED") - killed < AT_ONCE
+    assert launcher.said_at("DIED") - killed < SEEN_WITHIN
     assert launcher.text.count("DIED") == 1
     launcher.says(r"^chat-1   stopped .* exit code 0$")
     assert launcher.lines[-1][1] == f"trial: stopped with exit code {128 + signum}, as {signum.name} ended chat-0"
@@ -141,7 +144,7 @@ def test_second_signal_kills_at_once(tmp_path: Path, marked: Marked) -> None:
         launcher.says("^chat-0  . TERM")
         sent = launcher.signal(signal.SIGINT)
         assert launcher.ends() == 130
-        assert time.monotonic() - sent < AT_ONCE
+        assert time.monotonic() - sent < 1.0
     assert marked.left() == []
 
 
