@@ -40,6 +40,11 @@ class Status(Value):
         return sum(one["role"] == "worker" and self._serves(one) for one in self.processes)
 
     @property
+    def answers(self) -> bool:
+        """Whether requests are answered, as far as is known: a gateway whose key nobody tells only says that it does."""
+        return self.alive and self.view.ready and (self.ready > 0 or self.view.refused)
+
+    @property
     def word(self) -> Literal["ready", "degraded", "starting", "stopping", "down"]:
         """How it is, in a word."""
         if not self.alive:
@@ -48,14 +53,14 @@ class Status(Value):
             return "stopping" if self.state["phase"] == "stopping" else "starting"
         if all(self._serves(one) for one in self.processes) and self.view.ready:
             return "ready"
-        return "degraded" if self.ready and self.view.ready else "down"
+        return "degraded" if self.answers else "down"
 
     @property
     def exit_code(self) -> int:
         """What `smgcfg status` exits with: 0 all ready, 1 degraded, 3 nothing answers requests."""
         if self.word == "ready":
             return 0
-        return 1 if self.alive and self.ready and self.view.ready else 3
+        return 1 if self.answers else 3
 
     def data(self) -> dict[str, Any]:
         """Return everything, as JSON shows it: the state file's content and more."""
@@ -75,7 +80,9 @@ class Status(Value):
         if one["seen_by"] != "gateway":
             return None
         status = next((worker.status for worker in self.view.workers if worker.url == one["url"]), None)
-        return status or ("no answer" if self.view.problem else "not listed")
+        if status or self.view.refused:
+            return status or self.view.problem
+        return "no answer" if self.view.problem else "not listed"
 
     def _serves(self, one: dict[str, Any]) -> bool:
         if one["state"] != "ready":

@@ -114,11 +114,12 @@ def test_what_the_gateway_says(home: Home) -> None:
         assert plan.api_key is not None
         kept = (home.run_dir / "state.json").read_text()
         assert plan.api_key not in said.out + json.dumps(told) + kept
-        # A launcher that hangs does not keep anybody from hearing what there is to hear.
+        # A launcher that hangs tells nobody the key. That the gateway serves is to be heard without.
         launcher.signal(signal.SIGSTOP)
         silent = smgcfg("status", home.name)
-        assert silent.code == 3
-        assert "the launcher does not answer within 3 s" in silent.out
+        assert silent.code == 1
+        assert " DEGRADED (0 of 2 ready): the launcher does not answer within 3 s" in silent.out
+        assert re.search(r"^chat-0 +ready .* 0 +- +HTTP 401 +-$", silent.out, re.MULTILINE)
         launcher.signal(signal.SIGCONT)
 
 
