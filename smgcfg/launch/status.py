@@ -41,7 +41,7 @@ class Status(Value):
 
     @property
     def answers(self) -> bool:
-        """Whether requests are answered, as far as is known: a gateway whose key nobody tells only says that it does."""
+        """Whether requests are answered, as far as is known: without its key a gateway says no more than that."""
         return self.alive and self.view.ready and (self.ready > 0 or self.view.refused)
 
     @property
