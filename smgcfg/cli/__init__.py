@@ -38,7 +38,8 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         argv: The words behind the program's name; by default those of this process.
 
     Returns:
-        The exit code: 2 for bad input, 130 when interrupted, else what the command says.
+        The exit code: 2 for bad input, 130 when interrupted, 1 when the output can not be written, else what the
+        command says.
     """
     _open_standard_streams()
     code = 0
@@ -47,14 +48,26 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         # Here and not at the exit of the interpreter, which would report a reader that is gone.
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader went away (`| head`): nothing is left to say, and the interpreter must not try at exit.
-        import os
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader went away (`| head`): nothing is left to say.
+        _say_no_more()
+    except OSError as problem:
+        if problem.filename is not None:
+            raise
+        # What names no file is the output's own: the disk is full, say.
+        print(f"smgcfg: the output can not be written: {str(problem.strerror).lower()}", file=sys.stderr)
+        _say_no_more()
+        return 1
     except KeyboardInterrupt:
         # Nothing was started: from then on a launch takes its signals itself.
         return 130
     return code
+
+
+def _say_no_more() -> None:
+    """Have standard output lead nowhere, so that the interpreter does not try again at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _answer(words: list[str], *, alone: bool) -> int:

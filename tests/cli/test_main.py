@@ -80,3 +80,19 @@ def test_a_word_in_the_wrong_place_is_answered_with_the_right_one(words: list[st
     code, _, err = in_process.run(words)
     assert code == 2
     assert hint in err
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["schema"], ["keys", "--tp"]], ids=" ".join)
+def test_a_disk_that_is_full_is_said(words: list[str], unbuffered: str) -> None:
+    """Output that can not be written is a failure in one line, whichever command it is of."""
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "smgcfg", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            check=False,
+        )
+    said = b"smgcfg: the output can not be written: no space left on device\n"
+    assert (ended.returncode, ended.stderr) == (1, said)
