@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from smgcfg.launch.locks import is_at
 from smgcfg.launch.recent import Line
 
 NAME: Final = "control.sock"
@@ -72,13 +73,31 @@ class Control:
             with short_path(self._run_dir) as path:
                 listener.bind(path)
             Path(self._run_dir, NAME).chmod(0o600)
+            made = os.lstat(Path(self._run_dir, NAME))
             listener.listen(CONNECTIONS)
             listener.setblocking(False)
         except OSError:
             listener.close()
             raise
         self._selector.register(listener, selectors.EVENT_READ, self._accept)
-        self._listener = listener
+        self._listener, self._made = listener, made
+
+    def keep(self) -> bool:
+        """Listen anew where somebody removed the socket, as cleaners of /tmp do; connections go on.
+
+        Returns:
+            Whether it was missing.
+
+        Raises:
+            OSError: The socket can not be made.
+        """
+        if self._listener is None or is_at(Path(self._run_dir, NAME), self._made):
+            return False
+        gone = self._listener
+        self.open()
+        self._selector.unregister(gone)
+        gone.close()
+        return True
 
     def line(self, line: Line) -> None:
         """Pass a line on to those who follow."""
@@ -93,8 +112,9 @@ class Control:
             self._selector.unregister(self._listener)
             self._listener.close()
             self._listener = None
-            with contextlib.suppress(OSError):
-                Path(self._run_dir, NAME).unlink()
+            if is_at(Path(self._run_dir, NAME), self._made):
+                with contextlib.suppress(OSError):
+                    Path(self._run_dir, NAME).unlink()
 
     def _accept(self, _: int) -> None:
         assert self._listener is not None

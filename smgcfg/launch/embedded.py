@@ -117,8 +117,7 @@ class Launch:
             self._session = stack.enter_context(
                 Session(self.plan, out, out, self._watch, self._check, access=self._access)
             )
-            stack.enter_context(RunDir(self.plan))
-            stack.enter_context(Holdings(self.plan))
+            self._held = stack.enter_context(RunDir(self.plan)), stack.enter_context(Holdings(self.plan))
             self._waker = Waker(self._stop_asked, self._session.selector)
             self._stack = stack.pop_all()
         # A daemon, as the program may end without leaving the block; the guards then stop everything.
@@ -134,7 +133,7 @@ class Launch:
         exit_code = 1
         try:
             with refusals(self.plan), self._stack:
-                exit_code = self._session.run(self._warnings)
+                exit_code = self._session.run(self._held, self._warnings)
         except LaunchError as problem:
             self._failures.append(str(problem))
         finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from smgcfg.errors import ConfigError, Finding, error, reason_of, warning
-from smgcfg.launch.locks import holder_of, take_lock
+from smgcfg.launch.locks import holder_of, is_at, take_lock
 from smgcfg.launch.run_dir import make_private, run_dir_findings
 from smgcfg.process import Plan, Port, ProcessSpec
 
@@ -88,6 +88,11 @@ def _whom(holder: str) -> str:
     return f"the launch {holder}" if holder else "another launch"
 
 
+def _directory_findings() -> list[Finding]:
+    found = run_dir_findings(DIRECTORY.format(uid=os.getuid()))
+    return [finding.evolve(key="ports", hint="") for finding in found]
+
+
 class Holdings:
     """The ports of a plan, and its GPUs that nobody else has, held by this launcher as long as the context lasts.
 
@@ -103,8 +108,7 @@ class Holdings:
         self._held: dict[Path, int] = {}
 
     def __enter__(self) -> "Holdings":
-        directory = DIRECTORY.format(uid=os.getuid())
-        findings = [finding.evolve(key="ports", hint="") for finding in run_dir_findings(directory)]
+        findings = _directory_findings()
         for spec in self._plan.processes if not findings else ():
             findings += [finding for port in spec.ports if (finding := self._take(spec, port)) is not None]
         if findings:
@@ -120,6 +124,28 @@ class Holdings:
     def __exit__(self, *_: object) -> None:
         self._release()
 
+    def keep(self) -> bool:
+        """Make the locks anew that somebody removed, as cleaners of /tmp do.
+
+        Returns:
+            Whether any was.
+
+        Raises:
+            ConfigError: Their directory can not be used any more.
+            OSError: They can not be made.
+        """
+        missing = [path for path, fd in self._held.items() if not is_at(path, os.fstat(fd))]
+        if missing and (findings := _directory_findings()):
+            raise ConfigError(findings)
+        made = False
+        for path in missing:
+            gone = self._held[path]
+            # One that another launch was faster to take is left to it: whose the port is shows when it is bound.
+            if self._lock(path, patience=0.0):
+                os.close(gone)
+                made = True
+        return made
+
     def _take(self, spec: ProcessSpec, port: Port) -> Finding | None:
         path = lock_of(port.number)
         if path in self._held:
@@ -130,17 +156,18 @@ class Holdings:
             message = f"the lock {str(path)!r} of a port can not be made: {reason_of(problem)}"
             return error("SMG030", spec.name, message)
 
-    def _lock(self, path: Path) -> bool:
+    def _lock(self, path: Path, **patience: float) -> bool:
         """Take a lock, and return whether nobody else has it."""
         who = f"{self._plan.name!r}, pid {os.getpid()}"
-        fd = take_lock(path, lambda _: who, lambda: make_private(str(path.parent)))
+        fd = take_lock(path, lambda _: who, lambda: make_private(str(path.parent)), **patience)
         if fd is not None:
             self._held[path] = fd
         return fd is not None
 
     def _release(self) -> None:
         for path, fd in self._held.items():
-            with contextlib.suppress(OSError):
-                path.unlink()
+            if is_at(path, os.fstat(fd)):
+                with contextlib.suppress(OSError):
+                    path.unlink()
             os.close(fd)
         self._held.clear()

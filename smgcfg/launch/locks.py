@@ -14,18 +14,21 @@ _LOOK: Final = 0.2
 _TEXT: Final = 256
 
 
-def take_lock(path: Path, text: Callable[[str], str], prepare: Callable[[], object]) -> int | None:
+def take_lock(
+    path: Path, text: Callable[[str], str], prepare: Callable[[], object], patience: float = _LOOK
+) -> int | None:
     """Take a lock, and return its file descriptor; None when another process holds it.
 
     Args:
         path: The lock's file, made where it does not exist.
         text: Returns what to write, for others to read; takes what the last owner wrote, were it nothing.
         prepare: Makes the directory, where that does not exist.
+        patience: How long to wait for somebody who only looks at it, in seconds.
 
     Raises:
         OSError: The file can not be made.
     """
-    deadline = time.monotonic() + _LOOK
+    deadline = time.monotonic() + patience
     while True:
         prepare()
         try:
@@ -53,6 +56,21 @@ def take_lock(path: Path, text: Callable[[str], str], prepare: Callable[[], obje
             os.close(fd)
             raise
         os.close(fd)
+
+
+def is_at(path: Path, made: os.stat_result) -> bool:
+    """Return whether a file is still at its path: else nobody can find it there.
+
+    Args:
+        path: Where it was made.
+        made: What it was.
+    """
+    try:
+        there = os.lstat(path)
+    except OSError:
+        return False
+    # The time, too: the number of a file that is gone is soon given to the next one.
+    return os.path.samestat(made, there) and made.st_mtime_ns == there.st_mtime_ns
 
 
 def holder_of(path: Path) -> str | None:

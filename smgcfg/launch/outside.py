@@ -110,6 +110,20 @@ class Outside:
             self._say(f"{self._plan.name}: {problem}; going on without")
         return math.inf if self._notifier is None else self._notify(self._notifier, told)
 
+    def keep(self) -> bool:
+        """Make anew what somebody removed of the control socket and the state file, and return whether any was missing.
+
+        Raises:
+            OSError: It can not be made.
+        """
+        missing = self._control.keep()
+        if not self._state.is_there():
+            unwritten = self._state_problem
+            self._write_state()
+            # One that could not be written before was removed by nobody.
+            missing |= not (unwritten or self._state_problem)
+        return missing
+
     def close(self) -> None:
         """End what is shown."""
         code = self._supervisor.exit_code

@@ -5,7 +5,7 @@ import os
 import selectors
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, Literal, TextIO
 
@@ -16,6 +16,7 @@ from smgcfg.launch.events import Event
 from smgcfg.launch.holdings import Holdings
 from smgcfg.launch.host import host_findings
 from smgcfg.launch.json_lines import JsonLines
+from smgcfg.launch.keeping import Keeper, Kept
 from smgcfg.launch.limits import raise_limit
 from smgcfg.launch.listeners import HostSockets
 from smgcfg.launch.notices import ZmqMessenger
@@ -67,6 +68,7 @@ class Session:
         **outside: Any,
     ) -> None:
         self.selector = selectors.DefaultSelector()
+        self._name = plan.name
         self._watch = watch
         self._clock = MonotonicClock()
         self._out = Console(out, self.selector)
@@ -96,18 +98,20 @@ class Session:
             plan, self.supervisor, self.selector, self._spawner.last_lines, self._progress.note, **outside
         )
 
-    def run(self, warnings: Iterable[Finding] = ()) -> int:
+    def run(self, held: Sequence[Kept], warnings: Iterable[Finding] = ()) -> int:
         """Run the launch until it has stopped, and return its exit code; nothing of it is left then.
 
         Args:
+            held: What the launch holds, to be looked after.
             warnings: What to say first.
         """
         self._progress.begin()
         for line in "\n".join(map(str, warnings)).splitlines():
             self._progress.note(line)
         self._outside.open()
+        keeper = Keeper(self._name, (*held, self._outside), self._progress.note)
         try:
-            while (exit_code := self._turn()) is None:
+            while (exit_code := self._turn(keeper)) is None:
                 pass
         finally:
             self._prober.close()
@@ -120,7 +124,7 @@ class Session:
         """Collect the processes that were left to this one and have ended; its own children are the spawner's."""
         reap_all_but(self._spawner.guards)
 
-    def _turn(self) -> int | None:
+    def _turn(self, keeper: Keeper) -> int | None:
         """Do what is to be done now, and wait until there is more; return the exit code once it has stopped."""
         told = self.supervisor.step()
         self._progress.tell(told)
@@ -129,7 +133,8 @@ class Session:
         next_tick = self._progress.tick(self.supervisor, self._clock.now())
         if self.supervisor.phase == "stopped":
             return self.supervisor.exit_code
-        wake_at = min(self.supervisor.wake_at, self._spawner.wake_at, self._prober.wake_at, next_tick, next_turn)
+        next_one = min(next_tick, next_turn, keeper.tick(self._clock.now()))
+        wake_at = min(self.supervisor.wake_at, self._spawner.wake_at, self._prober.wake_at, next_one)
         patience = None if wake_at == math.inf else max(0.0, wake_at - self._clock.now())
         for key, mask in self.selector.select(patience):
             # A call may have closed what a later event of the same round is about.
@@ -237,10 +242,10 @@ def serve(
             keep_failure=True,
         ) as session,
         signals_to(session.supervisor.interrupt, session.selector, session.reap if reap else None),
-        RunDir(plan),
-        Holdings(plan),
+        RunDir(plan) as run_dir,
+        Holdings(plan) as holdings,
     ):
-        return session.run(warnings)
+        return session.run((run_dir, holdings), warnings)
 
 
 def _open_standard_streams() -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from smgcfg.endpoint import is_socket_name
 from smgcfg.errors import ConfigError, Finding, error, reason_of
-from smgcfg.launch.locks import holder_of, take_lock
+from smgcfg.launch.locks import holder_of, is_at, take_lock
 from smgcfg.process import Plan
 
 LOCK: Final = "launcher.lock"
@@ -95,6 +95,7 @@ class RunDir:
         self.path = plan.run_dir
         self._plan = plan
         self._made = False
+        self._place = Path(plan.run_dir, LOCK)
         self._sockets = tuple(socket for spec in plan.processes for socket in spec.sockets)
 
     def __enter__(self) -> "RunDir":
@@ -110,24 +111,46 @@ class RunDir:
 
     def __exit__(self, *_: object) -> None:
         """Remove the sockets, and the directory if a launch made it and it is empty, and let others have it."""
-        remove_sockets(self._sockets)
-        with contextlib.suppress(OSError):
-            if not self._made:
-                os.unlink(Path(self.path, LOCK))
-            elif self._is_empty():  # else the lock tells the next launch who made the directory
-                os.unlink(Path(self.path, LOCK))
-                os.rmdir(self.path)
+        # Where somebody removed our lock, it may be that of another launch by now.
+        if is_at(self._place, os.fstat(self._lock)) or not self._place.exists():
+            remove_sockets(self._sockets)
+            with contextlib.suppress(OSError):
+                if not self._made:
+                    self._place.unlink()
+                elif self._is_empty():  # else the lock tells the next launch who made the directory
+                    self._place.unlink(missing_ok=True)
+                    os.rmdir(self.path)
         os.close(self._lock)
 
-    def _take(self) -> int:
-        fd = take_lock(Path(self.path, LOCK), self._text, self._prepare)
+    def keep(self) -> bool:
+        """Make the directory and its lock anew where somebody removed them, as cleaners of /tmp do.
+
+        Returns:
+            Whether they were missing.
+
+        Raises:
+            ConfigError: The directory can not be used any more, or another launcher holds it now.
+            OSError: It can not be made.
+        """
+        if is_at(self._place, os.fstat(self._lock)):
+            return False
+        findings = run_dir_findings(self.path)
+        if findings:
+            raise ConfigError(findings)
+        fresh = self._take(patience=0.0)
+        os.close(self._lock)
+        self._lock = fresh
+        return True
+
+    def _take(self, **patience: float) -> int:
+        fd = take_lock(self._place, self._text, self._prepare, **patience)
         if fd is None:
             raise ConfigError([owned_finding(self._plan, owner_of(self.path) or 0)])
         return fd
 
     def _is_empty(self) -> bool:
         try:
-            return os.listdir(self.path) == [LOCK]
+            return set(os.listdir(self.path)) <= {LOCK}
         except OSError:
             return True  # there is no descriptor left to look with: it is tried
 

@@ -30,6 +30,8 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
+from smgcfg.launch.locks import is_at
+
 NAME: Final = "state.json"
 
 #: What becomes the state file when it is written.
@@ -51,6 +53,7 @@ class StateFile:
     def __init__(self, run_dir: str) -> None:
         self._path = Path(run_dir, NAME)
         self._fresh = Path(run_dir, FRESH)
+        self._written: os.stat_result | None = None
 
     def write(self, data: dict[str, Any]) -> None:
         """Replace the file.
@@ -67,7 +70,12 @@ class StateFile:
             self._fresh.unlink()
         with open(os.open(self._fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
             json.dump(data, file, separators=(",", ":"))
+        self._written = os.lstat(self._fresh)
         self._fresh.replace(self._path)
+
+    def is_there(self) -> bool:
+        """Return whether what was written last is there."""
+        return self._written is not None and is_at(self._path, self._written)
 
     def remove(self) -> None:
         """Remove the file."""
