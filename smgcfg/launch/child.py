@@ -32,6 +32,7 @@ class Child:
         link: How the gateway's side of a zmq worker is.
         link_until: Until when that may stay as it is.
         socket: What tells the gateway's socket of the last life that was ready from later ones; None where none is.
+        unbound_at: Since when that socket is missing though this life is ready, or None.
         escalated: Whether the gateway was replaced because this one did not get through to it.
     """
 
@@ -54,6 +55,7 @@ class Child:
         self.watched_from = 0.0
         self.ready_at: float | None = None
         self.unwell_at: float | None = None
+        self.unbound_at: float | None = None
         self.stop_asked: float | None = None
         self.kill_at = math.inf
         self.killed: float | None = None
@@ -88,6 +90,7 @@ class Child:
 
 
 #: How the gateway's side of a zmq worker is once its engine has ended. open: it waits for the next engine, or nobody
-#: knows better; broken: it may take the dead engine for one that is alive; asked: its view is awaited; telling: the
-#: death notice is on its way; told: it has to take the notice in.
-Link = Literal["open", "broken", "asked", "telling", "told"]
+#: knows better; broken: it may take the dead engine for one that is alive; cut: it does, and nobody can tell it, as its
+#: socket was removed; asked: its view is awaited; telling: the death notice is on its way; told: it has to take the
+#: notice in.
+Link = Literal["open", "broken", "cut", "asked", "telling", "told"]

@@ -25,6 +25,10 @@ TAKEN_WITHIN: Final = 5.0
 #: How long to ask the gateway how it sees a worker before it is replaced for not saying, in seconds.
 ASKED_WITHIN: Final = 10.0
 
+#: How long a socket may be missing before its engine ends, in seconds: the gateway drops that of an engine which says
+#: goodbye a moment before the end is seen; what is missing for longer was removed by somebody, as a cleaner of /tmp.
+DROPPED_WITHIN: Final = 1.0
+
 #: What the gateway has beyond its time to finish requests: it ends by itself then (smg 1.13.0), in seconds.
 DRAIN_SLACK: Final = 2.0
 
@@ -83,7 +87,9 @@ class Revival:
         if self._gateway.state in ("ended", "gone", "waiting"):
             self._take_along(now)
         for child in self._tied:
-            if child.state == "waiting" and self._is_open(self._gateway):
+            if child.state == "ready":
+                self._watch(child, now)
+            elif child.state == "waiting" and self._is_open(self._gateway):
                 self._mend(child, now)
         for child in self._in_order:
             if child.state == "waiting" and now >= child.start_at and self._may_start(child):
@@ -107,10 +113,11 @@ class Revival:
         if child.spec.death_notice is not None:
             child.socket = self._sockets.at(child.spec.death_notice.socket)
 
-    def lose(self, child: Child) -> None:
+    def lose(self, child: Child, now: float) -> None:
         """Note that the program of a process ended."""
         if child.tied:
-            child.link = "broken" if self._gateway.runs else "open"
+            cut = child.unbound_at is not None and now - child.unbound_at >= DROPPED_WITHIN
+            child.link = ("cut" if cut else "broken") if self._gateway.runs else "open"
             if child.ready_at is None:
                 child.socket = None
 
@@ -180,9 +187,19 @@ class Revival:
 
     # --- the gateway's side of a zmq worker --------------------------------------------------------------------------
 
+    def _watch(self, child: Child, now: float) -> None:
+        """Look whether the gateway's socket of a worker that is ready is there: by it a death would be told."""
+        assert child.spec.death_notice is not None
+        if child.socket is None or self._sockets.at(child.spec.death_notice.socket) is not None:
+            child.unbound_at = None
+        elif child.unbound_at is None:
+            child.unbound_at = now
+
     def _mend(self, child: Child, now: float) -> None:
         """Do the next step to have the gateway wait for a new engine."""
-        if child.link == "broken" and child.socket is None:
+        if child.link == "cut":
+            self.replace_gateway(f"{child.spec.name}'s death can not be told to it: somebody removed its socket", now)
+        elif child.link == "broken" and child.socket is None:
             child.link, child.link_until = "asked", now + ASKED_WITHIN
         elif child.link in ("broken", "told") and self._is_dropped(child):
             child.link = "open"

@@ -313,7 +313,7 @@ class Supervisor:
     def _take_exit(self, child: Child, report: Exited, now: float) -> None:
         was_ready = child.ready_at is not None
         child.state = "ended"
-        self._revival.lose(child)
+        self._revival.lose(child, now)
         self._health.forget(child)
         if child is self._gateway:
             self._readiness.serves = False

@@ -1,6 +1,7 @@
 """The connection between the real gateway and its zmq workers, through deaths on either side."""
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -13,6 +14,7 @@ from launch.real import Traffic, chat, standin_plan
 from launch.test_recovery import again, alive
 
 from smgcfg.launch.host import messenger_findings
+from smgcfg.launch.revival import DROPPED_WITHIN
 from smgcfg.launch.state import read_state
 from smgcfg.standin.settings import LOAD_SECONDS
 
@@ -150,6 +152,25 @@ def test_gateway_that_is_killed(short_dir: Path, marked: Marked) -> None:
         expected = ["^gateway +up again", "^chat-0 +ready again"]
         assert order_of(launcher, "^chat-0 +stopped", *expected) == ["^chat-0 +stopped", *expected]
         assert order_of(launcher, "^chat-1 +stopped", *expected) == ["^chat-1 +stopped", *expected]
+        assert chat(plan.url)
+        launcher.signal(signal.SIGTERM)
+        assert launcher.ends() == 143
+    assert not Path(plan.run_dir).exists()
+
+
+def test_engine_whose_socket_was_removed(short_dir: Path, marked: Marked) -> None:
+    """An engine that dies after a cleaner emptied the run directory is back soon, as the gateway is replaced for it."""
+    plan = standin_plan(short_dir, marked, "replicas = 2")
+    with launcher_of(plan, marked, short_dir) as launcher:
+        launcher.says("^READY")
+        shutil.rmtree(plan.run_dir)
+        launcher.says("made anew$")
+        time.sleep(DROPPED_WITHIN)
+        os.kill(launcher.pid("chat-1"), signal.SIGKILL)
+        again(launcher, "chat-1")
+        again(launcher, "chat-0")
+        reason = "chat-1's death can not be told to it: somebody removed its socket"
+        launcher.says(rf"^gateway  restarting: {reason}; its zmq workers restart with it: chat-0, chat-1$")
         assert chat(plan.url)
         launcher.signal(signal.SIGTERM)
         assert launcher.ends() == 143
