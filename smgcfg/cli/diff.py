@@ -121,18 +121,20 @@ def _running(name: str) -> _Running:
     Raises:
         ConfigError: There is none of that name, it has ended, or it does not tell.
     """
+    from smgcfg.launch.client import as_told
     from smgcfg.launch.running import find, given
 
     try:
         launch = find(name, Environment.current())
         launch.must_be_alive()
         told = given(launch)
+        with as_told():
+            return _Running(launch.name, Environment(**told["environment"]), told["stand_in"], side_in(told["side"]))
     except ConfigError:
         raise
     except SmgcfgError as problem:
         hint = "OLD is a deployment file, or the name of a running launch"
         raise ConfigError([error("SMG041", "OLD", str(problem), hint=hint)]) from None
-    return _Running(launch.name, Environment(**told["environment"]), told["stand_in"], side_in(told["side"]))
 
 
 def _understood(loaded: Loaded) -> Loaded:

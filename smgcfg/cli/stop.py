@@ -6,7 +6,7 @@ from typing import Final
 
 from smgcfg.cli.launches import EXIT_CODES, named
 from smgcfg.cli.parser import Parser
-from smgcfg.launch.client import asked
+from smgcfg.launch.client import NoAnswer, asked
 from smgcfg.launch.run_dir import owner_of
 
 #: How long a launcher that has stopped everything may take to leave, in seconds.
@@ -35,7 +35,9 @@ def run(argv: Sequence[str]) -> int:
             pass
     # The run directory is let go of last: only then can the next launch have it.
     deadline = time.monotonic() + _LEAVING
-    while owner_of(running.run_dir) == running.state["launcher"]["pid"] and time.monotonic() < deadline:
+    while owner_of(running.run_dir) == running.state["launcher"]["pid"]:
+        if time.monotonic() >= deadline:
+            raise NoAnswer(f"{running.name}: the launcher ended the connection, and is still there")
         time.sleep(0.01)
     print(f"{running.name}: stopped")
     return 0

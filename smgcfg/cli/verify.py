@@ -36,8 +36,8 @@ POSITIVE: Final = "a number of seconds above 0, below 1000000"
 _COUNT: Final = "an integer above 0, below 100000"
 
 _EXIT_CODES = """\
-exit codes: 0 everything promised is enforced; 1 it is not; 2 bad input; 3 there is no gateway to ask;
-4 no such launch"""
+exit codes: 0 everything promised is enforced; 1 it is not; 2 bad input; 3 there is no gateway to ask,
+or the launcher does not answer; 4 no such launch"""
 
 
 @attrs.frozen
@@ -220,9 +220,10 @@ def launch_named(name: str) -> Known:
     Raises:
         NothingToVerify: No launch of that name is known.
         Down: It is known, and does not run.
-        SmgcfgError: It does not answer.
+        Unreachable: Its launcher does not say where its gateway answers.
     """
     from smgcfg.environment import Environment
+    from smgcfg.launch.client import NoAnswer
     from smgcfg.launch.running import NoSuchLaunch, access, find
     from smgcfg.verify.access import from_access
 
@@ -233,7 +234,11 @@ def launch_named(name: str) -> Known:
         finding = error("SMG041", "TARGET", message, hint="name its deployment file or its URL")
         raise NothingToVerify([finding]) from None
     running.must_be_alive()
-    return Known(running.name, running.run_dir, *from_access(access(running)))
+    try:
+        return Known(running.name, running.run_dir, *from_access(access(running)))
+    except NoAnswer as silent:
+        # Nothing was asked of its gateway, so no promise is broken.
+        raise Unreachable(f"{running.name}: {silent}") from None
 
 
 def _launch_at(url: str, run_dir: str = "") -> Known | None:

@@ -17,6 +17,19 @@ class NoAnswer(SmgcfgError):
 
 
 @contextmanager
+def as_told() -> Iterator[None]:
+    """Read what a launcher told: one of another version may tell it in another shape, which is no answer.
+
+    Raises:
+        NoAnswer: On leaving, in place of what goes wrong with such a shape.
+    """
+    try:
+        yield
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        raise NoAnswer("what the launcher answers can not be read: it may be of another version of smgcfg") from None
+
+
+@contextmanager
 def asked(run_dir: str, question: Mapping[str, object]) -> Iterator[Iterator[dict[str, Any]]]:
     """Ask a launch, and yield what it answers: the first object, then the others as they come.
 
@@ -72,7 +85,12 @@ def _answers(connection: socket.socket) -> Iterator[dict[str, Any]]:
         if not data:
             return
         *lines, rest = (rest + data).split(b"\n")
-        yield from map(json.loads, lines)
+        for line in lines:
+            with as_told():
+                answer = json.loads(line)
+                if not isinstance(answer, dict):
+                    raise TypeError("no object")
+            yield answer
 
 
 def _reason(problem: OSError) -> str:

@@ -127,8 +127,9 @@ class Session:
     def _turn(self, keeper: Keeper) -> int | None:
         """Do what is to be done now, and wait until there is more; return the exit code once it has stopped."""
         told = self.supervisor.step()
-        self._progress.tell(told)
+        # Whoever asks because of what was said, as that the launch is ready, is told the same.
         next_turn = self._outside.turn(told)
+        self._progress.tell(told)
         self._watch(told)
         next_tick = self._progress.tick(self.supervisor, self._clock.now())
         if self.supervisor.phase == "stopped":

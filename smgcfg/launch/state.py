@@ -29,6 +29,7 @@ import contextlib
 import os
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from smgcfg.launch.locks import is_at
 
@@ -94,7 +95,9 @@ def read_state(run_dir: str) -> dict[str, Any] | None:
         data = _read(run_dir)
     except (OSError, ValueError, RecursionError):
         return None
-    return data if isinstance(data, dict) and data.get("format") == FORMAT and _whole(data, _SHAPE) else None
+    if not isinstance(data, dict) or data.get("format") != FORMAT or not _whole(data, _SHAPE):
+        return None
+    return data if data["processes"] else None
 
 
 def is_replaceable(run_dir: str) -> bool:
@@ -121,36 +124,61 @@ def _read(run_dir: str) -> Any:
         return json.loads(file.read(_LIMIT))
 
 
-#: What a reader relies on; a file that lacks any of it is none of ours.
-_TIMES: Final = (int, float, type(None))
+def _is_time(data: object) -> bool:
+    return type(data) in (int, float) and 0 <= data <= _LATEST  # type: ignore[operator]
+
+
+def _is_url(data: object) -> bool:
+    try:
+        return isinstance(data, str) and data.isprintable() and (urlsplit(data).port or 0) >= 0
+    except ValueError:
+        return False
+
+
+def _is_exit(data: object) -> bool:
+    return data is None or _whole(data, _EXIT)
+
+
+def _is_text(data: object) -> bool:
+    return isinstance(data, str)
+
+
+#: No time of ours is later, in seconds since 1970; all before it are dates.
+_LATEST: Final = 100_000_000_000
+
+#: What a reader relies on, as types or tests; a file that lacks any of it is none of ours. What has `_is_text` is shown
+#: as the lines of a process are, all other text has to be printable.
+_EXIT: Final = {"how": str, "status": (int, type(None)), "at": _is_time, "asked": bool, "lines": [_is_text]}
+_PROCESS: Final[dict[str, Any]] = {
+    **dict.fromkeys(("name", "role", "url", "seen_by", "state"), str),
+    "gpus": [str],
+    "since": _is_time,
+    "pid": (int, type(None)),
+    "started": (int, type(None)),
+    "restarts": int,
+    "failures": [_is_time],
+    "last_exit": _is_exit,
+    "last_lines": [_is_text],
+}
 _SHAPE: Final[dict[str, Any]] = {
-    **dict.fromkeys(("name", "run_dir", "url", "model", "phase"), str),
-    "launcher": {"pid": int, "started": _TIMES, "namespace": object},
-    **dict.fromkeys(("began", "written"), _TIMES),
+    **dict.fromkeys(("name", "run_dir", "model", "phase"), str),
+    "url": _is_url,
+    "launcher": {"pid": int, "started": (int, type(None)), "namespace": str},
+    **dict.fromkeys(("began", "written"), _is_time),
     "reason": (str, type(None)),
     "exit_code": (int, type(None)),
     "budget": int,
     "window": (int, float),
-    "processes": [
-        {
-            **dict.fromkeys(("name", "role", "url", "seen_by", "state"), str),
-            "gpus": list,
-            "since": _TIMES,
-            "pid": (int, type(None)),
-            "started": _TIMES,
-            "restarts": int,
-            "failures": [(int, float)],
-            "last_exit": (dict, type(None)),
-            "last_lines": list,
-        }
-    ],
+    "processes": [_PROCESS],
 }
 
 
 def _whole(data: Any, shape: Any) -> bool:
-    """Whether data has every part of a shape, and names that can be printed."""
+    """Whether data has every part of a shape, and text that can be printed."""
     if isinstance(shape, dict):
         return isinstance(data, dict) and all(key in data and _whole(data[key], part) for key, part in shape.items())
     if isinstance(shape, list):
         return isinstance(data, list) and all(_whole(item, shape[0]) for item in data)
+    if not isinstance(shape, (type, tuple)):
+        return bool(shape(data))
     return isinstance(data, shape) and (not isinstance(data, str) or data.isprintable())

@@ -5,6 +5,7 @@ from typing import Any
 
 import attrs
 
+from smgcfg.launch.client import as_told
 from smgcfg.verify.gateway import Target
 from smgcfg.verify.promises import Promises, Setting
 
@@ -25,7 +26,15 @@ def from_access(access: Mapping[str, Any]) -> tuple[Target, Promises | None]:
 
     Args:
         access: What the launch said.
+
+    Raises:
+        NoAnswer: It is of a version that says it otherwise.
     """
+    with as_told():
+        return _from_access(access)
+
+
+def _from_access(access: Mapping[str, Any]) -> tuple[Target, Promises | None]:
     if "target" not in access:
         # A launcher of an earlier version knows one key only.
         keys = {"api_key": access.get("request_key", access["workers_key"]), "workers_key": access["workers_key"]}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from launch.operating import Home, smgcfg
 from launch.plans import real_launch, until
+from launch.test_state_shape import WHOLE
 
 from smgcfg.cli.status import show_all
 from smgcfg.environment import Environment
@@ -127,11 +128,8 @@ def test_no_file_that_is_not_ours(tmp_path: Path) -> None:
     """Half a file, one of another format and a link to one are no state."""
     state = StateFile(str(tmp_path))
     path = tmp_path / "state.json"
-    texts = dict.fromkeys(("name", "run_dir", "url", "model", "phase"), "x")
-    rest = {**dict.fromkeys(("began", "written", "reason", "exit_code")), "budget": 5, "window": 600.0}
-    whole = {"format": 1, **texts, **rest, "launcher": {"pid": 1, "started": 1, "namespace": ""}, "processes": []}
-    state.write(whole)
-    assert read_state(str(tmp_path)) == whole
+    state.write(WHOLE)
+    assert read_state(str(tmp_path)) == WHOLE
     assert [entry.name for entry in tmp_path.iterdir()] == ["state.json"]
     path.write_text('{"format": 1, "na')
     assert read_state(str(tmp_path)) is None
