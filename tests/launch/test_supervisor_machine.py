@@ -22,6 +22,10 @@ Statuses = st.sampled_from([0, 1, 7, 255, -6, -9, -11, -15])
 FAILURES = (events.Died, events.StartFailed, events.StartTimedOut, events.PortTaken, events.Hung)
 
 
+#: The events that say that the program of a process ended.
+ENDS = (events.Died, events.Stopped)
+
+
 class Launches(RuleBasedStateMachine):
     """A launch to which anything happens: a gateway, two workers over zmq, one over http.
 
@@ -34,6 +38,7 @@ class Launches(RuleBasedStateMachine):
         self.signals = 0
         self.asked: set[str] = set()
         self.died: Counter[str] = Counter()
+        self.given_up: Counter[str] = Counter()
         self.stuck: set[str] = set()
 
     @initialize(
@@ -95,7 +100,9 @@ class Launches(RuleBasedStateMachine):
         if goodbye:
             self.machine.wire.say_goodbye(self.machine, name)
         child = self.supervisor.children[name]
-        if child.stop_asked is None and child.state != "gone":
+        if child.state == "gone":
+            self.given_up[name] += 1
+        elif child.stop_asked is None:
             self.died[name] += 1
 
     @rule(name=Names)
@@ -158,8 +165,19 @@ class Launches(RuleBasedStateMachine):
     def budget_is_kept(self) -> None:
         """No process is restarted for its failures more often than the budget allows in any window."""
         assert all(len(child.failures) <= BUDGET for child in self.supervisor.children.values())
-        numbers = [event.restart for kind in FAILURES for event in self.trial.of(kind)]
-        assert all(number <= BUDGET for number in numbers)
+        times: dict[str, list[float]] = {}
+        for event, at in zip(self.trial.told, self.trial.told_at, strict=True):
+            if isinstance(event, FAILURES) and event.restart:
+                assert event.restart <= BUDGET
+                times.setdefault(event.name, []).append(at)
+        for of_one in times.values():
+            assert all(later - at >= WINDOW for at, later in zip(of_one, of_one[BUDGET:], strict=False))
+
+    @invariant()
+    def no_end_is_told_twice(self) -> None:
+        """Whether a process died or was stopped, that is told once."""
+        ends = Counter(event.pid for kind in ENDS for event in self.trial.of(kind))
+        assert all(count == 1 for count in ends.values())
 
     @invariant()
     def nothing_starts_once_the_launch_stops(self) -> None:
@@ -206,10 +224,14 @@ class Launches(RuleBasedStateMachine):
         assert self.supervisor.phase == "stopped"
         for name in [name for name in self.machine.alive if self.machine.processes[name].runs]:
             self.machine.die(name, -9)
+            self.given_up[name] += 1
         assert self.trial.step() == []
         self.nothing_is_alive_after_stop()
         told = Counter(event.name for event in self.trial.of(events.Died))
         assert told == self.died
+        # Each life has one end: told, as a death or a stop; or given up, and told as what was left behind.
+        ends = Counter(e.name for kind in (*ENDS, events.StartFailed) for e in self.trial.of(kind))
+        assert ends + self.given_up == Counter(self.trial.did("start"))
         stops = self.trial.of(events.StopBegan)
         assert len(stops) == 1
         assert len(self.trial.of(events.LaunchStopped)) == 1

@@ -34,19 +34,26 @@ def small_plan(count: int = 2, *, zmq: int = 0, **launch: object) -> Plan:
 
 
 class Trial:
-    """A supervisor on a fake machine, and all it has told."""
+    """A supervisor on a fake machine.
+
+    Attributes:
+        told: All it has told.
+        told_at: When it told each of that, on the machine's clock.
+    """
 
     def __init__(self, plan: Plan | None = None, *, machine: FakeMachine | None = None) -> None:
         self.machine = machine or FakeMachine()
         self.plan = plan or small_plan()
         self.supervisor = Supervisor(self.plan, **self.machine.effects)
         self.told: list[Event] = []
+        self.told_at: list[float] = []
 
     def step(self, seconds: float = 0.0) -> list[Event]:
         """Let time go by, step, and return what was told."""
         self.machine.advance(seconds)
         told = self.supervisor.step()
         self.told += told
+        self.told_at += [self.machine.time] * len(told)
         return told
 
     def settle(self, seconds: float = 0.0) -> list[Event]:
