@@ -14,6 +14,7 @@ from smgcfg.environment import Environment
 from smgcfg.errors import errors_in
 from smgcfg.flags import specs_of
 from smgcfg.gateway import GatewayArgs
+from smgcfg.importing import Decided
 from smgcfg.planning.plan import plan
 from smgcfg.process import Plan, ProcessSpec
 
@@ -55,10 +56,6 @@ _OPEN: Final = {"host": "0.0.0.0"}
 
 #: What TokenSpeed 0.1.1 spells in another way than 0.1.0.
 RENAMED: Final = {"--no-enable-prefix-caching": "--disable-prefix-caching"}
-
-
-#: How the import tells of a setting that only the plan has.
-_TOLD: Final = re.compile(r"gateway\.(\w+) is .* in the plan, and not in the command")
 
 
 class Given(NamedTuple):
@@ -118,19 +115,19 @@ def good_plan(deployment: Deployment) -> Plan:
     return result.plan
 
 
-def alike(program: str, given: Given, notes: Sequence[str]) -> Given:
+def alike(program: str, given: Given, decided: Iterable[Decided]) -> Given:
     """What remains once the differences on purpose are taken out, and those that the operator is told of.
 
     Args:
         program: A key of the table of differences.
         given: What the processes get.
-        notes: What the import says of settings that only the plan has.
+        decided: The settings that only the plan has, as the import tells.
     """
     engines = [_less(values, ENGINE_DIFFERENCES.get(program, {})) for values in given.engines]
     for values in engines:
         # The positional model has a destination of its own.
         values["model"] = values.pop("model_path", values.get("model"))
-    told = [found[1] for found in map(_TOLD.match, notes) if found]
+    told = [one.key.removeprefix("gateway.") for one in decided]
     return Given(engines, given.gateway and _less(given.gateway, [*GATEWAY_DIFFERENCES, *told]))
 
 

@@ -18,7 +18,7 @@ def run(argv: Sequence[str]) -> int:
         argv: The words behind the program's name, "import" first.
 
     Returns:
-        0, or 1 when something could not be carried over and became a comment.
+        0, or 1 when something could not be carried over.
     """
     end = argv.index("--") if "--" in argv else len(argv)
     parser = _parser()
@@ -50,9 +50,9 @@ def _parser() -> Parser:
     description = (
         "Read a command of smg serve, smg launch, ts serve, tokenspeed serve or "
         "python -m smg_grpc_servicer.tokenspeed, with the variables and wrappers in front of it, and print the "
-        "deployment file that plans the same."
+        "deployment file that plans the same; comments say what does not."
     )
-    exit_codes = "exit codes: 0 all of it was carried over; 1 something became a comment; 2 it was not understood"
+    exit_codes = "exit codes: 0 all of it was carried over; 1 something was not; 2 it was not understood"
     parser = Parser("import", description, _USAGE, exit_codes)
     parser.add_argument("--name", metavar="NAME", help="the deployment's name; the model's by default")
     parser.add_argument("--engine-version", metavar="VERSION", help="the TokenSpeed that the command is for")
@@ -78,6 +78,7 @@ def _save(path: str, text: str) -> None:
 def _report(imported: Imported) -> list[str]:
     """Return what an operator should know, a line each; of what was lost, the flags without their values."""
     lines = [f"lost  {lost.name}: {lost.reason}" for lost in imported.lost]
+    lines += [f"note  {one}: {one.reason}" for one in imported.decided]
     lines += [f"note  {note}" for note in imported.notes]
     if imported.secret:
         hint = 'keep it private, or put { env = "NAME" } or { file = "PATH" } in its place'

@@ -15,7 +15,7 @@ from smgcfg.flags import spec_of, specs_of
 from smgcfg.gateway import GatewayArgs, command
 from smgcfg.importing.invocation import Invocation
 from smgcfg.importing.outcome import Lost
-from smgcfg.importing.settings import Read, without
+from smgcfg.importing.settings import SMG, Program, Read, without
 from smgcfg.importing.words import Item
 
 #: What the plan sets for every process by itself.
@@ -36,6 +36,7 @@ class Parts:
         transport: How gateway and workers talk.
         engine: What the engine reads, with the model, without the settings that the plan decides.
         gateway: What the gateway reads from the operator's words; None where the command starts no gateway.
+        release: The gateway that the command starts.
         implied: Settings of the gateway that nobody typed: those the launcher adds, and defaults of the gateway's own
             that the plan would choose otherwise.
         pool: Further keys of the pool.
@@ -52,6 +53,7 @@ class Parts:
     transport: Transport
     engine: TokenspeedArgs
     gateway: GatewayArgs | None = None
+    release: Program = SMG
     implied: dict[str, Any] = attrs.field(factory=dict)
     pool: dict[str, Any] = attrs.field(factory=dict)
     places: tuple[tuple[int, int], ...] = ()

@@ -3,18 +3,20 @@
 import json
 import os.path
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from smgcfg.backends import BACKENDS
 from smgcfg.backends.tokenspeed.versions import VERSIONS
+from smgcfg.codec import shown
 from smgcfg.config import Deployment
 from smgcfg.environment import Environment
 from smgcfg.errors import ConfigError, errors_in, warning
-from smgcfg.gateway import command
+from smgcfg.flags import spec_of
+from smgcfg.gateway import GatewayArgs, command
 from smgcfg.importing.headless import HEADLESS, headless
 from smgcfg.importing.invocation import KNOWN, Invocation, take_apart
-from smgcfg.importing.outcome import Imported
+from smgcfg.importing.outcome import Decided, Imported
 from smgcfg.importing.parts import POOL, Parts, compose, surround
 from smgcfg.importing.servicer import servicer
 from smgcfg.importing.settings import Program, tokenspeed
@@ -69,7 +71,7 @@ def import_command(
         read_config: Returns the contents of a model's `config.json`, or nothing; `ts serve` reads it, too.
 
     Returns:
-        The deployment. Its plan gives gateway and engines what the command gives them, but for what is lost or noted.
+        The deployment. Its plan gives gateway and engines what the command gives them, but for what is lost or decided.
 
     Raises:
         ConfigError: The command is not understood, its program refuses it, or nothing of the kind can be planned.
@@ -85,13 +87,12 @@ def import_command(
     deployment, planned = _fitted(parts, name, engine_version)
     _settle_owned(parts, planned)
     _note_promises(parts, planned)
-    _note_derived(parts, planned)
     if any(word.partition("=")[2].startswith(_RELATIVE) or word.startswith(_RELATIVE) for word in words):
         parts.notes.append("a path that begins with ./ or ../ is relative to the file: keep it where the command ran")
     made = planned.plan
     secret = made is not None and any(process.secrets or process.secret_env for process in made.processes)
     lost = sorted(parts.lost, key=lambda entry: entry.words[0].at)
-    return Imported(deployment, tuple(lost), tuple(parts.notes), secret)
+    return Imported(deployment, tuple(lost), tuple(_decided(parts, planned)), tuple(parts.notes), secret)
 
 
 def _parts(invocation: Invocation, program: Program, read_config: Callable[[str], Mapping[str, Any]]) -> Parts:
@@ -175,11 +176,18 @@ def _note_promises(parts: Parts, planned: Planned) -> None:
             )
 
 
-def _note_derived(parts: Parts, planned: Planned) -> None:
-    """Note what the plan adds to the gateway's settings."""
+def _decided(parts: Parts, planned: Planned) -> Iterator[Decided]:
+    """Return what the plan adds to the gateway's settings."""
     if parts.gateway is None:
         return
+    # Imported here: not every command starts a gateway.
+    from smgcfg.snapshots import snapshot
+
+    flags = snapshot(parts.release.snapshot, parts.release.version).spellings
     quiet = {*command.OWNED, *parts.implied, "host", "port"}
     for path, (value, derived) in planned.derived.items():
         if path[0] == "gateway" and path[-1] not in quiet and getattr(parts.gateway, path[-1]) is None:
-            parts.notes.append(f"gateway.{path[-1]} is {value!r} in the plan, and not in the command: {derived.rule}")
+            spec = spec_of(GatewayArgs, path[-1])
+            default = flags.get(spec.names[0], {}).get("default")
+            own = f"{parts.release}" if default is None else f"{parts.release}, which takes {shown(spec, default)}"
+            yield Decided(".".join(path), shown(spec, value), own, derived.rule)

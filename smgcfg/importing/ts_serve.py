@@ -102,6 +102,7 @@ def ts_serve(
     engine, args = _with_family(found.args, gateway.args, release, read_config)
     parts = engine_parts(found._replace(args=engine), "grpc", BACKENDS["tokenspeed"].owned["grpc"])
     parts.gateway_from(gateway._replace(args=args), "the plan tells the gateway what its workers are")
+    parts.release = BUNDLED_SMG
     parts.lost += routed.lost
     parts.implied = {
         key: value for key, value in _implied(args, routed.caches, release).items() if getattr(args, key) is None

@@ -111,6 +111,21 @@ def test_the_promises_that_the_command_did_not_keep_are_said() -> None:
     assert not any("grammar_backend" in note for note in import_command(words).notes)
 
 
+def test_what_the_plan_decides_is_named_in_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each value that the plan gives the gateway and the command does not stands in a comment, with what it was."""
+    assert main(["import", "--", *SMG, "--dp-size", "2", "--router-health-failure-threshold", "3"]) == 0
+    out, err = capsys.readouterr()
+    named = "gateway.{} = 1 in the plan, where the command leaves it to smg 1.13.0, which takes 60"
+    lines = [named.format(key) for key in ("cb_timeout_duration_secs", "health_check_interval_secs")]
+    assert out.startswith("# Unless it is set here:\n")
+    assert all(f"\n#   {line}\n" in out and f"note  {line}: " in err for line in lines)
+    assert "\nhealth_failure_threshold = 3\n" in out
+    # The model's path as well: this command's gateway has none, and would never take a worker.
+    assert out.count(" in the plan, ") == len(lines) + 1
+    decided = {one.key: one.own for one in import_command(TS).decided}
+    assert decided["gateway.worker_startup_check_interval"] == "tokenspeed-smg 1.10.1, which takes 30"
+
+
 def test_relative_paths_stay_where_they_are() -> None:
     """A file's relative paths are relative to the file, a command's to where it ran: the report says so."""
     for words in (["ts", "serve", "./m"], [*TS, "--chat-template=../t.jinja"]):

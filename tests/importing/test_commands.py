@@ -29,8 +29,8 @@ def test_the_plan_gives_what_the_command_gave(case: dict[str, Any]) -> None:
     lost = [word.text for entry in imported.lost for word in entry.words]
     kept = [RENAMED.get(word, word) for word in case["argv"] if word not in lost]
     program, words = program_of(kept)
-    ours = alike(program, planned(program, imported.deployment), imported.notes)
-    assert ours == alike(program, original(program, words), imported.notes)
+    ours = alike(program, planned(program, imported.deployment), imported.decided)
+    assert ours == alike(program, original(program, words), imported.decided)
 
 
 @pytest.mark.parametrize("case", CARRIED, ids=lambda case: str(case["id"]))

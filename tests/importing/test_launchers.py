@@ -84,8 +84,8 @@ def compare(program: str, front: Line, words: Line) -> None:
         assert codes <= set(REFUSALS)
     elif not imported.lost:
         event("imported")
-        ours = alike(program, planned(program, imported.deployment), imported.notes)
-        assert ours == alike(program, theirs, imported.notes)
+        ours = alike(program, planned(program, imported.deployment), imported.decided)
+        assert ours == alike(program, theirs, imported.decided)
 
 
 def _imported(words: Line) -> tuple[Imported | None, set[str]]:
@@ -171,6 +171,6 @@ def test_the_comparison_can_fail(program: str) -> None:
     words += ["--backend", "tokenspeed", "--connection-mode", "zmq"] if program == "smg serve" else []
     imported = import_command([*program.split(), *words])
     other = import_command([*program.split(), *words, "--max-num-seqs", "6"])
-    theirs = alike(program, original(program, words), imported.notes)
-    assert alike(program, planned(program, imported.deployment), imported.notes) == theirs
-    assert alike(program, planned(program, other.deployment), other.notes) != theirs
+    theirs = alike(program, original(program, words), imported.decided)
+    assert alike(program, planned(program, imported.deployment), imported.decided) == theirs
+    assert alike(program, planned(program, other.deployment), other.decided) != theirs
