@@ -4,6 +4,7 @@ import os
 import selectors
 import time
 from collections.abc import Iterable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -104,6 +105,9 @@ def find(name: str, environment: Environment) -> Running:
 def find_all(environment: Environment) -> list[Running]:
     """Return every launch in the usual places, by name.
 
+    Two that run may have one name, in different places; one that is only remembered is left out where one of its name
+    runs.
+
     Args:
         environment: Where the run directories are.
     """
@@ -114,9 +118,13 @@ def find_all(environment: Environment) -> list[Running]:
                 one = _look(str(path))
             except ConfigError:
                 continue  # not ours
-            if one is not None and (one.name not in found or one.alive):
-                found[one.name] = one
-    return [found[name] for name in sorted(found)]
+            if one is not None:
+                # A place may be reached by two ways.
+                found.setdefault(one.state["run_dir"], one)
+    running = [one for one in found.values() if one.alive]
+    names = {one.name for one in running}
+    remembered = {one.name: one for one in reversed(found.values()) if one.name not in names}
+    return sorted([*running, *remembered.values()], key=attrgetter("name"))
 
 
 def how_it_ended(state: dict[str, Any]) -> str:

@@ -14,6 +14,8 @@ from launch.test_state_shape import WHOLE
 
 from smgcfg.cli.status import show_all
 from smgcfg.environment import Environment
+from smgcfg.launch.alive import namespace, start_of
+from smgcfg.launch.running import find_all
 from smgcfg.launch.state import StateFile, read_state
 
 
@@ -139,6 +141,27 @@ def test_no_file_that_is_not_ours(tmp_path: Path) -> None:
     path.symlink_to(tmp_path / "real.json")
     (tmp_path / "real.json").write_text('{"format": 1}')
     assert read_state(str(tmp_path)) is None
+
+
+def test_launches_of_one_name(tmp_path: Path) -> None:
+    """Of one name every launch that runs is there, this environment's first, and one that is remembered else."""
+    uid = os.getuid()
+    environment = Environment(uid=uid, python="python", xdg_runtime_dir=f"{tmp_path}/a", tmpdir=f"{tmp_path}/b")
+    ours = {"pid": os.getpid(), "started": start_of(os.getpid()), "namespace": namespace()}
+    gone = ours | {"started": 1}
+    for place, launcher in {"a/here": ours, "b/here": ours, "b/old": gone, "a/gone": gone, "b/gone": gone}.items():
+        home, _, folder = place.partition("/")
+        run_dir = tmp_path / home / f"smgcfg-{uid}" / folder
+        run_dir.mkdir(mode=0o700, parents=True)
+        name = f"{tmp_path.name}-{'here' if folder == 'old' else folder}"
+        StateFile(str(run_dir)).write(WHOLE | {"name": name, "run_dir": str(run_dir), "launcher": launcher})
+    found = [(one.run_dir, one.name) for one in find_all(environment) if one.name.startswith(tmp_path.name)]
+    place = f"{tmp_path}/{{}}/smgcfg-{uid}/{{}}"
+    assert found == [
+        (place.format("a", "gone"), f"{tmp_path.name}-gone"),
+        (place.format("a", "here"), f"{tmp_path.name}-here"),
+        (place.format("b", "here"), f"{tmp_path.name}-here"),
+    ]
 
 
 def test_where_launches_are_looked_for() -> None:
