@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from smgcfg.backends import BACKENDS
-from smgcfg.config import NAME, Deployment, Gateway, Launch, Pairs, Pool, bad_name
+from smgcfg.config import MODEL_HINT, NAME, Deployment, Gateway, Launch, Pairs, Pool, bad_name, missing
 from smgcfg.errors import Finding, error, errors_in
 from smgcfg.flags import keys_of
 from smgcfg.gateway import GatewayArgs
@@ -85,7 +85,7 @@ class Assembly:
             return None
         backend = own.get("backend")
         if backend is None:
-            self._findings.append(self._without_backend(name))
+            self._findings += self._without_backend(name)
             return None
         if backend not in BACKENDS:
             from smgcfg.suggest import did_you_mean
@@ -94,24 +94,32 @@ class Assembly:
             message = f"expected one of {', '.join(BACKENDS)}; got {backend!r}"
             hint = did_you_mean(backend, BACKENDS)
             self._findings.append(error("SMG004", dotted(path), message, self._overlay.where(path), hint))
+            self._findings += self._without_model(base)
             return None
         engine = BACKENDS[backend].args(**self._args((*base, "engine")))
         return Pool(name=name, engine=engine, env=self._env(base), **own)
 
-    def _without_backend(self, name: str) -> Finding:
-        """Return the finding about a pool without a backend, which is most likely the misspelt name of another."""
+    def _without_backend(self, name: str) -> list[Finding]:
+        """Return what a pool without a backend lacks; it is most likely the misspelt name of another."""
         from smgcfg.suggest import did_you_mean
 
         base: Path = ("pools", name)
-        others = [other for other in self._pools if "backend" in self._tables.get(("pools", other), {})]
+        others = [other for other in self._pools if "backend" in self._own(("pools", other))]
         said = [entry for path in self._overlay if path[:2] == base for entry in self._overlay.stack(path)]
         by_argv = bool(said) and all(isinstance(where, FromArgv) for _, where in said)
         if others and by_argv:
             message = f"no such pool; here {'is' if len(others) == 1 else 'are'} {', '.join(others)}"
-            return error("SMG002", dotted(base), message, said[0][1], did_you_mean(name, others))
+            return [error("SMG002", dotted(base), message, said[0][1], did_you_mean(name, others))]
         names = "|".join(BACKENDS)
-        hint = did_you_mean(name, others) or (f"--backend {names}" if by_argv else f'backend = "{names}"')
-        return error("SMG007", dotted((*base, "backend")), "a required key is missing", None, hint)
+        near = did_you_mean(name, others)
+        path = (*base, "backend")
+        hint = near or (f"--backend {names}" if by_argv else f'backend = "{names}"')
+        return [missing(dotted(path), hint, self._overlay.where(path)), *([] if near else self._without_model(base))]
+
+    def _without_model(self, base: Path) -> list[Finding]:
+        """Return the finding about a pool whose engine is not known, if it names no model either."""
+        named = "model" in {*self._own(base), *self._own((*base, "engine"))}
+        return [] if named else [missing(dotted((*base, "model")), MODEL_HINT)]
 
     def _gateway(self) -> Gateway:
         base: Path = ("gateway",)

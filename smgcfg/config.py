@@ -12,6 +12,7 @@ from smgcfg.errors import ConfigError, Finding, error
 from smgcfg.flags import flag
 from smgcfg.gateway import GatewayArgs
 from smgcfg.groups import Settings, gathered
+from smgcfg.origin import Origin
 from smgcfg.reference import Text
 
 TYPE_CHECKING = False
@@ -25,6 +26,9 @@ Pairs = tuple[tuple[str, Text], ...]
 
 #: What a deployment's and a pool's name may be: they become file names, log prefixes and command-line words.
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+#: How a pool says what its engine loads.
+MODEL_HINT: Final = 'model = "a path or a name"'
 
 #: How long anything may be waited for, in seconds: a third of a year. What is more, as infinity, is a mistake.
 SECONDS: Final = (0, 10_000_000)
@@ -229,6 +233,11 @@ def _gpus(item: object) -> Iterable[str]:
         hint = 'as in "0-3,6", [0, 1] or a UUID'
         raise Refused("SMG003", f"expected numbers, ranges or names of GPUs, got {brief(item)}", hint)
     return map(str, range(int(span[1]), int(span[2]) + 1)) if span[2] else [span[0]]
+
+
+def missing(key: str, hint: str, where: Origin | None = None) -> Finding:
+    """Return the finding for a required key that is not there."""
+    return error("SMG007", key, "a required key is missing", where, hint)
 
 
 def bad_name(key: str, name: str) -> Finding:

@@ -148,6 +148,16 @@ def test_required_keys() -> None:
     findings = bad(POOL.replace('"tokenspeed"', '"tokenspeeed"'))
     assert lines(findings) == [("SMG004", 2, "pools.chat.backend")]
     assert findings[0].hint == "did you mean tokenspeed?"
+    both = [("SMG007", None, "pools.chat.backend"), ("SMG007", None, "pools.chat.model")]
+    assert lines(bad("[pools.chat]\nreplicas = 2\n")) == both
+    assert lines(bad("[pools.chat]\n[pools.chat.engine]\nmodel = 'm'\n")) == both[:1]
+
+
+def test_a_pool_whose_backend_was_unset_is_not_taken_for_another() -> None:
+    """The report points at what unset the backend, and offers no pool's own name as the right one."""
+    (finding,) = bad(POOL, unsets=("pools.chat.backend",))
+    assert (finding.code, finding.key, finding.hint) == ("SMG007", "pools.chat.backend", 'backend = "tokenspeed"')
+    assert str(finding.where).startswith("argument ")
 
 
 @pytest.mark.parametrize(
@@ -158,10 +168,13 @@ def test_required_keys() -> None:
         ("pools = 1\n", ["pools"]),
         ("[[pools]]\nbackend = 'tokenspeed'\n", ["pools"]),
         ("[pools]\nbackend = 'tokenspeed'\n", ["pools.backend"]),
-        ("[pools.chat]\nbackend = 'other'\n[pools.chat.engine]\nunknown_here = 1\n", ["pools.chat.backend"]),
+        (
+            "[pools.chat]\nbackend = 'other'\n[pools.chat.engine]\nunknown_here = 1\n",
+            ["pools.chat.backend", "pools.chat.model"],
+        ),
         (
             "[pools.chat]\nbackend = 'tokenspeeed'\n[pools.chat.engine]\nunknown = 1\n",
-            ["pools.chat.engine.unknown", "pools.chat.backend"],
+            ["pools.chat.engine.unknown", "pools.chat.backend", "pools.chat.model"],
         ),
     ],
 )

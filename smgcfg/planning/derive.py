@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from smgcfg.args import Args
 from smgcfg.backends._base import Backend
-from smgcfg.config import Deployment, Pool
+from smgcfg.config import MODEL_HINT, Deployment, Pool, missing
 from smgcfg.endpoint import HANDSHAKE_PORTS, Transport, is_address, is_private
 from smgcfg.errors import Finding, error, warning
 from smgcfg.flags import spec_of
@@ -100,13 +100,13 @@ def engine_filling(
         if isinstance(value, tuple) and not spec_of(backend.args, key).many:
             value = value[0]
         filling.tell(key, value, (*base, fact), send=fact not in backend.unheard[transport])
-    model, hint = filling[backend.args.positional], 'model = "a path or a name"'
+    model = filling[backend.args.positional]
     if model is None:
-        filling.findings.append(error("SMG007", dotted((*base, "model")), "a required key is missing", hint=hint))
+        filling.findings.append(missing(dotted((*base, "model")), MODEL_HINT))
     elif not model.strip():
         path = (*base, "engine", backend.args.positional)
         message = f"expected the model, got {model!r}"
-        filling.findings.append(error("SMG007", dotted(path), message, choices.where(path), hint))
+        filling.findings.append(error("SMG007", dotted(path), message, choices.where(path), MODEL_HINT))
     return filling
 
 
