@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from smgcfg.argv import Unknown
     from smgcfg.snapshots import Snapshot
 
+#: What is said of a command line that is one text, as `"--seed 1"`: it may hold a secret, and is not shown.
+_NO_LIST: Final = "expected a list of words, got one text; shlex.split() makes a list of it"
+
 _GETTERS: Final[dict[type, tuple[tuple[str, ...], Any]]] = {}
 
 
@@ -75,9 +78,12 @@ class Args(Settings):
 
         Raises:
             ConfigError: Every problem, each with its argument number.
+            TypeError: One text in place of a list of words.
         """
         from smgcfg.argv import read_argv
 
+        if isinstance(tokens, str):
+            raise TypeError(_NO_LIST)
         reading = read_argv(cls, tokens, positional=cls.positional, unknown=unknown, version=version)
         if errors_in(reading.findings):
             raise ConfigError(reading.findings)
@@ -117,7 +123,7 @@ class Args(Settings):
             layer, findings = mapping_layer(cls, source)
         else:
             if isinstance(source, str):
-                raise TypeError(f"expected a list of words, got the text {source!r}")
+                raise TypeError(_NO_LIST)
             from smgcfg.argv import read_argv
 
             reading = read_argv(cls, source, positional=cls.positional, lenient=True)

@@ -170,10 +170,10 @@ class _Reader:
 
     def _stray(self, at: int, count: int) -> None:
         """Report words that belong to no flag; behind a secret's flag they may be a part of the secret."""
-        before = map(self.table.get, self.tokens[max(at - 2, 0) : at])
-        words = f"the word {self.tokens[at]!r}"
-        if any(spec.secret for spec, _ in filter(None, before)):
-            words = "a word behind a secret"
+        names = (token.partition("=")[0] for token in reversed(self.tokens[:at]) if self._is_flag(token))
+        before = self.table.get(next(names, ""))
+        secret = before is not None and before[0].secret
+        words = "a word behind a secret" if secret else f"the word {self.tokens[at]!r}"
         more = f" (and {count - 1} behind it)" if count > 1 else ""
         self._problem("SMG011", at, "--" if self.lenient else "", f"{words}{more} belongs to no flag")
 

@@ -1,11 +1,21 @@
 """A JSON object as one immutable value."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
+
+#: What JSON calls that which is no object.
+_KINDS: Final[Mapping[type, str]] = {
+    list: "an array",
+    str: "a string",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+}
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+    raise ValueError(f"the number {name} is not JSON")
 
 
 def _refuse_duplicates(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -67,7 +77,8 @@ class Json:
         else:
             value = _plain(source)
         if not isinstance(value, dict):
-            raise ValueError(f"expected a JSON object, got {type(value).__name__}")
+            kind = _KINDS.get(type(value), type(value).__name__)
+            raise ValueError(f"it is {kind}, not an object")
         # ASCII only: a lone surrogate inside a string then still has a spelling in an argv.
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
 

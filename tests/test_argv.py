@@ -1,5 +1,7 @@
 """Words of an operator, which are read more carefully than a program reads its own command line."""
 
+from collections.abc import Callable
+
 import pytest
 
 from smgcfg import ConfigError, TokenspeedArgs
@@ -62,8 +64,33 @@ def test_stray_words_are_one_problem() -> None:
         ("m", "--rl-control-api-key", "my", "s3cret"),
         ("m", "--rl-control-api-key", "a", "b", "c", "s3cret"),
         ("s3cret", "--rl-control-api-key", "a", "s3cret"),
+        ("--rl-control-api-key", "my", "own", "s3cret"),
     ],
 )
 def test_no_secret_is_repeated(words: tuple[str, ...]) -> None:
     """A word that may be a part of a secret stands in no message."""
     assert "s3cret" not in " ".join(map(str, refused(*words)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[1]", "expected a JSON object: it is an array, not an object"),
+        ("3", "expected a JSON object: it is a number, not an object"),
+        ("null", "expected a JSON object: it is null, not an object"),
+        ('{"a": NaN}', "expected a JSON object: the number NaN is not JSON"),
+        ('{"a": 1, "a": 2}', "expected a JSON object: the key 'a' stands twice"),
+    ],
+)
+def test_what_is_wrong_with_a_json_text(text: str, said: str) -> None:
+    """The message says once what is wanted, and what the text is instead, in the names that JSON has."""
+    (finding,) = refused("--hf-overrides", text)
+    assert finding.message == said
+
+
+@pytest.mark.parametrize("read", [TokenspeedArgs.from_argv, TokenspeedArgs().overlay])
+def test_a_text_is_no_list_of_words(read: Callable[[str], object]) -> None:
+    """One text in place of words is a caller's mistake, and is not read letter by letter or shown."""
+    with pytest.raises(TypeError, match="expected a list of words, got one text") as raised:
+        read("--rl-control-api-key s3cret")
+    assert "s3cret" not in str(raised.value)
