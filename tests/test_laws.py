@@ -46,7 +46,7 @@ def test_toml_round_trip(cls: type[Args], data: st.DataObject) -> None:
 
 
 @each_class
-@settings(max_examples=300)
+@settings(max_examples=2000)
 @given(data=st.data())
 def test_extra_words_stand_last(cls: type[Args], data: st.DataObject) -> None:
     """Extra words are written last, unchanged, and are read back where they are asked for."""
@@ -57,7 +57,7 @@ def test_extra_words_stand_last(cls: type[Args], data: st.DataObject) -> None:
 
 
 @each_class
-@settings(max_examples=1000)
+@settings(max_examples=2000)
 @given(data=st.data())
 def test_override_sets_exactly_what_was_chosen(cls: type[Args], data: st.DataObject) -> None:
     """Whatever an operator sets, by mapping, TOML or argv, has exactly that value; every other default is untouched."""
@@ -95,7 +95,7 @@ def test_an_explicit_grammar_backend_wins_and_leaves_the_other_default(backend: 
 
 
 @each_class
-@settings(max_examples=500)
+@settings(max_examples=2000)
 @given(data=st.data())
 def test_stronger_sources_win(cls: type[Args], data: st.DataObject) -> None:
     """Words win over TOML, TOML over defaults, values that are false too."""
@@ -108,7 +108,7 @@ def test_stronger_sources_win(cls: type[Args], data: st.DataObject) -> None:
 
 
 @each_class
-@settings(max_examples=500)
+@settings(max_examples=2000)
 @given(data=st.data())
 def test_layers_compose(cls: type[Args], data: st.DataObject) -> None:
     """Layers compose associatively, the empty one is neutral, and overlaying changes none of its inputs."""
@@ -127,7 +127,7 @@ def test_layers_compose(cls: type[Args], data: st.DataObject) -> None:
 
 
 @each_class
-@settings(max_examples=300)
+@settings(max_examples=2000)
 @given(data=st.data())
 def test_words_compose(cls: type[Args], data: st.DataObject) -> None:
     """Two runs of words overlaid one after the other are the same as both at once, but for flags that add up."""
