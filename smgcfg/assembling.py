@@ -1,13 +1,14 @@
 """From what won, key by key, to one typed `Deployment`."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from smgcfg.args import Args
 from smgcfg.backends import BACKENDS
 from smgcfg.config import MODEL_HINT, NAME, Deployment, Gateway, Launch, Pairs, Pool, bad_name, missing
 from smgcfg.errors import Finding, error, errors_in
-from smgcfg.flags import keys_of
+from smgcfg.flags import keys_of, spec_of
 from smgcfg.gateway import GatewayArgs
 from smgcfg.origin import FromArgv
 from smgcfg.overlay import UNSET, Overlay
@@ -62,7 +63,19 @@ class Assembly:
         usable = tuple(pool for pool in made if pool is not None)
         if not usable or errors_in(self._findings):
             return None, self._findings
-        return Deployment(name=name, pools=usable, gateway=gateway, launch=launch), self._findings
+        unset = self._unset(usable)
+        return Deployment(name=name, pools=usable, gateway=gateway, launch=launch, unset=unset), self._findings
+
+    def _unset(self, pools: Iterable[Pool[Any]]) -> tuple[Path, ...]:
+        """Return the settings that were unset, but for those whose default says that they are not."""
+        classes: dict[Path, type[Args]] = {("gateway",): GatewayArgs}
+        classes |= {("pools", pool.name, "engine"): type(pool.engine) for pool in pools}
+        return tuple(
+            (*base, key)
+            for base, cls in classes.items()
+            for key, value in sorted(self._tables.get(base, {}).items())
+            if value is UNSET and key in keys_of(cls) and spec_of(cls, key).default is None
+        )
 
     def _own(self, base: Path) -> dict[str, Any]:
         """Return the settings that stand directly in a table; what was unset is left to its default."""

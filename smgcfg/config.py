@@ -9,7 +9,7 @@ import attrs
 from smgcfg.args import Args, check_settings
 from smgcfg.codec import Refused, brief
 from smgcfg.errors import ConfigError, Finding, error
-from smgcfg.flags import flag
+from smgcfg.flags import flag, keys_of
 from smgcfg.gateway import GatewayArgs
 from smgcfg.groups import Settings, gathered
 from smgcfg.origin import Origin
@@ -161,15 +161,18 @@ class Deployment(_Table):
         pools: The pools, in file order.
         gateway: The gateway.
         launch: How smgcfg behaves.
+        unset: The settings of engines and gateway that were unset, by path, as `("gateway", "policy")`: the plan gives
+            them no value of its own.
 
     Raises:
-        ConfigError: A name can not be a file name, or two pools have one name.
+        ConfigError: A name can not be a file name, two pools have one name, or what is unset is no setting.
     """
 
     name: str
     pools: tuple[Pool[Any], ...]
     gateway: Gateway = attrs.Factory(Gateway)
     launch: Launch = attrs.Factory(Launch)
+    unset: tuple[tuple[str, ...], ...] = ()
 
     def _check(self, given: Collection[str]) -> None:
         findings = [bad_name("name", self.name)] if not NAME.fullmatch(self.name) else []
@@ -177,6 +180,13 @@ class Deployment(_Table):
         names = [pool.name for pool in self.pools]
         findings += [
             error("SMG009", f"pools.{n}", "two pools of one name") for n in sorted(set(names)) if names.count(n) > 1
+        ]
+        tables: dict[tuple[str, ...], type[Args]] = {("gateway",): GatewayArgs}
+        tables |= {("pools", pool.name, "engine"): type(pool.engine) for pool in self.pools}
+        findings += [
+            error("SMG002", ".".join(path), "no setting that can be unset")
+            for path in self.unset
+            if path[:-1] not in tables or path[-1] not in keys_of(tables[path[:-1]])
         ]
         _raise(findings)
 

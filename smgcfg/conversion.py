@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 from smgcfg.args import Args, check_setting, set_settings
-from smgcfg.codec import Refused
+from smgcfg.codec import Refused, brief
 from smgcfg.config import Deployment, Gateway, Launch, Pairs, Pool
 from smgcfg.errors import ConfigError, Finding, error
 from smgcfg.flags import keys_of, spec_of
@@ -213,19 +213,23 @@ def _deployment_data(deployment: Deployment) -> dict[str, Any]:
         "pools": [_table_data(pool) for pool in deployment.pools],
         "gateway": _table_data(deployment.gateway),
         "launch": _table_data(deployment.launch),
-    }
+    } | ({"unset": [list(path) for path in deployment.unset]} if deployment.unset else {})
 
 
 def _deployment(data: Any) -> Deployment:
     given = dict(_mapping(data, "Deployment"))
-    unknown = given.keys() - {"name", "pools", "gateway", "launch"}
+    unknown = given.keys() - {"name", "pools", "gateway", "launch", "unset"}
     if unknown:
         raise ConfigError([error("SMG002", key, "no such key") for key in sorted(unknown)])
     if not isinstance(given.get("name"), str) or not isinstance(given.get("pools"), list):
         raise ConfigError([error("SMG007", "name, pools", "required: a name, and a list of pools")])
+    unset = given.get("unset", [])
+    if not isinstance(unset, list) or not all(isinstance(path, list) for path in unset):
+        raise ConfigError([error("SMG003", "unset", f"expected a list of paths, got {brief(unset)}")])
     return Deployment(
         name=given["name"],
         pools=tuple(_table(pool, Pool) for pool in given["pools"]),
         gateway=_table(given.get("gateway", {}), Gateway),
         launch=_table(given.get("launch", {}), Launch),
+        unset=tuple(tuple(map(str, path)) for path in unset),
     )

@@ -1,5 +1,6 @@
 """Settings and deployments as TOML text that reads back to equal objects."""
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -19,21 +20,25 @@ def table_text(args: Args) -> str:
     return tomlkit.dumps(_args_table(args))
 
 
-def deployment_text(deployment: "Deployment", references: "Iterable[tuple[Path, Reference]]" = ()) -> str:
+def deployment_text(
+    deployment: "Deployment", references: "Iterable[tuple[Path, Reference]]" = (), folder: str = ""
+) -> str:
     """Return a deployment as a file that loads to an equal one.
 
     Args:
         deployment: The deployment.
         references: References to write, by their path, instead of the values that were read from them.
+        folder: Where the file will stand: paths that begin with ./ or ../ are relative to that in it.
     """
     import tomlkit
 
     pools = {pool.name: _with_env(_table(pool, skip=("name",)), pool) for pool in deployment.pools}
     for pool in deployment.pools:
-        engine = _args_table(pool.engine)
+        engine = _args_table(pool.engine, _unset(deployment, "pools", pool.name, "engine"))
         if engine:
             pools[pool.name]["engine"] = engine
-    gateway = _with_env(_args_table(deployment.gateway.args) | _table(deployment.gateway), deployment.gateway)
+    settings = _args_table(deployment.gateway.args, _unset(deployment, "gateway"))
+    gateway = _with_env(settings | _table(deployment.gateway), deployment.gateway)
     document: dict[str, Any] = {"name": deployment.name, "pools": pools}
     launch = _table(deployment.launch)
     document |= {"gateway": gateway, "launch": launch}
@@ -43,7 +48,25 @@ def deployment_text(deployment: "Deployment", references: "Iterable[tuple[Path, 
             table = table.setdefault(key, {})
         table[path[-1]] = _plain(reference)
     document = {key: value for key, value in document.items() if value}
-    return tomlkit.dumps(document)
+    return tomlkit.dumps(_moved(document, folder) if folder else document)
+
+
+def _unset(deployment: "Deployment", *table: str) -> list[str]:
+    return [path[-1] for path in deployment.unset if path[:-1] == table]
+
+
+def _moved(value: Any, folder: str) -> Any:
+    """Return a value with every path that is relative to where the command runs made relative to a folder."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            value[key] = _moved(item, folder)
+        return value
+    if isinstance(value, list):
+        return [_moved(item, folder) for item in value]
+    if not isinstance(value, str) or not value.startswith(("./", "../")):
+        return value
+    moved = os.path.relpath(value, folder)
+    return moved if moved.startswith("..") else f"./{moved}"
 
 
 def _with_env(table: dict[str, Any], owner: Any) -> dict[str, Any]:
@@ -52,14 +75,14 @@ def _with_env(table: dict[str, Any], owner: Any) -> dict[str, Any]:
     return table
 
 
-def _args_table(args: Args) -> dict[str, Any]:
-    """Return what differs from the args as they are made, and the defaults that were taken away under `unset`."""
+def _args_table(args: Args, unset: Iterable[str] = ()) -> dict[str, Any]:
+    """Return what differs from the args as they are made, and what was unset, defaults that are gone among it."""
     default = set_settings(type(args)())
     chosen = set_settings(args)
     table = {key: _plain(value) for key, value in chosen.items() if key not in default or default[key] != value}
-    unset = [key for key in default if key not in chosen]
-    if unset:
-        table["unset"] = unset
+    absent = [key for key in (*default, *unset) if key not in chosen]
+    if absent:
+        table["unset"] = absent
     if args.extra:
         table["extra"] = list(args.extra)
     return table

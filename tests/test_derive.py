@@ -15,8 +15,7 @@ from smgcfg.errors import errors_in
 from smgcfg.flags import specs_of
 from smgcfg.gateway import GatewayArgs
 from smgcfg.gateway.command import OWNED
-from smgcfg.origin import Derived, FromFile
-from smgcfg.overlay import UNSET, Layer, Overlay
+from smgcfg.origin import Derived
 from smgcfg.planning.plan import plan
 from smgcfg.testing import strategies
 
@@ -284,10 +283,13 @@ def test_derivation_never_overrides(data: st.DataObject, gateway: GatewayArgs, e
     engine = attrs.evolve(engine, model=None, **dict.fromkeys(owned))
     keys = [spec.key for spec in specs_of(GatewayArgs) if getattr(gateway, spec.key) is None and spec.key not in OWNED]
     unset = data.draw(st.lists(st.sampled_from(keys), unique=True))
-    overlay = Overlay([Layer({("gateway", key): (UNSET, FromFile("d.toml", 1)) for key in unset})])
     made = attrs.evolve(deployment(pool()), gateway=Gateway(args=gateway))
-    made = attrs.evolve(made, pools=(attrs.evolve(made.pools[0], engine=engine, gpus_per_replica=0),))
-    result = plan(made, HERE, overlay=overlay)
+    made = attrs.evolve(
+        made,
+        pools=(attrs.evolve(made.pools[0], engine=engine, gpus_per_replica=0),),
+        unset=tuple(("gateway", key) for key in unset),
+    )
+    result = plan(made, HERE)
     for before, after, base in (
         (gateway, result.gateway, ("gateway",)),
         (engine, result.shapes[0].engine, ("pools", "chat", "engine")),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from loaded import POOL, bad, good, read
+from planning import HERE
 
 from smgcfg import ConfigError, Deployment, TokenspeedArgs, load
 from smgcfg.args import set_settings
@@ -13,6 +14,7 @@ from smgcfg.flags import specs_of
 from smgcfg.gateway.args import GatewayArgs
 from smgcfg.loading import EngineFlags, load_sources
 from smgcfg.origin import FromArgv, FromFile
+from smgcfg.planning.plan import plan
 from smgcfg.testing import strategies
 from smgcfg.toml_write import deployment_text
 
@@ -146,6 +148,28 @@ def test_load_raises_everything_at_once(tmp_path: Path) -> None:
     file.write_text(POOL)
     deployment = load(file, overrides={"pools.chat.engine.max_num_seqs": 4, "pools.chat.engine.grammar_backend": None})
     assert set_settings(deployment.pools[0].engine) == {"max_num_seqs": 4, "enable_output_logprobs": True}
+
+
+def test_what_was_unset_is_not_derived_for_anybody() -> None:
+    """A value that the plan would fill in and a file unsets is not passed, with or without the places of the values."""
+    loaded = read(POOL + "replicas = 2\n[gateway]\nunset = ['health_check_interval_secs', 'log_level']\n")
+    assert loaded.deployment is not None
+    assert loaded.deployment.unset == (("gateway", "health_check_interval_secs"), ("gateway", "log_level"))
+    alone, placed = plan(loaded.deployment, HERE), plan(loaded.deployment, HERE, overlay=loaded.overlay)
+    assert alone.plan == placed.plan is not None
+    assert "--health-check-interval-secs" not in alone.plan.gateway.argv
+    assert "--health-failure-threshold" in alone.plan.gateway.argv
+    again = good(deployment_text(loaded.deployment)).evolve(name=loaded.deployment.name)
+    assert again == loaded.deployment
+    # A default that is taken away is said by the value itself.
+    assert good(POOL, unsets=("pools.chat.engine.grammar_backend",)).unset == ()
+
+
+@pytest.mark.parametrize("path", [("gateway", "nope"), ("pools", "b", "engine", "seed"), ("launch", "grace"), ()])
+def test_only_settings_can_be_unset(path: tuple[str, ...]) -> None:
+    """A deployment that unsets what engine and gateway do not have can not be made."""
+    with pytest.raises(ConfigError, match="no setting that can be unset"):
+        good(POOL).evolve(unset=(path,))
 
 
 @settings(max_examples=200)

@@ -15,7 +15,7 @@ from planning import HERE, codes, deployment, flag, good, planned, pool
 from smgcfg.config import Deployment
 from smgcfg.errors import errors_in
 from smgcfg.origin import FromFile
-from smgcfg.overlay import UNSET, Layer, Overlay
+from smgcfg.overlay import Layer, Overlay
 from smgcfg.planning.plan import plan
 from smgcfg.process import Port
 from smgcfg.testing import strategies
@@ -131,8 +131,8 @@ def test_a_meeting_place_that_an_operator_chose_stays() -> None:
     (worker,) = good(pool(transport="grpc", engine=engine)).workers
     assert flag(worker.argv, "--dist-init-addr") == "localhost:4000"
     assert worker.ports[1] == Port(4000, "localhost", "dist")
-    unset = Overlay([Layer({("pools", "chat", "engine", "dist_init_addr"): (UNSET, FromFile("d.toml", 1))})])
-    refused = plan(deployment(pool(transport="grpc", engine={"data_parallel_size": 2})), HERE, overlay=unset)
+    without = deployment(pool(transport="grpc", engine={"data_parallel_size": 2}))
+    refused = plan(without.evolve(unset=(("pools", "chat", "engine", "dist_init_addr"),)), HERE)
     assert [(finding.code, finding.key) for finding in refused.findings] == [
         ("SMG014", "pools.chat.engine.data_parallel_size")
     ]

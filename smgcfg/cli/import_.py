@@ -1,10 +1,10 @@
 """`smgcfg import`: turn another launcher's command line into a deployment file."""
 
-import os
 import sys
 from collections.abc import Sequence
 
 from smgcfg.cli.parser import Parser
+from smgcfg.cli.sources import write_new
 from smgcfg.errors import ConfigError, error
 from smgcfg.importing import Imported, import_command, local_config
 
@@ -41,7 +41,7 @@ def run(argv: Sequence[str]) -> int:
     if options.save is None:
         print(text, end="")
     else:
-        _save(options.save, text)
+        write_new(options.save, text)
     print("\n".join(_report(imported)), file=sys.stderr)
     return 1 if imported.lost else 0
 
@@ -58,21 +58,6 @@ def _parser() -> Parser:
     parser.add_argument("--engine-version", metavar="VERSION", help="the TokenSpeed that the command is for")
     parser.add_argument("--save", metavar="FILE", help="write a file, for its owner's eyes, and print none")
     return parser
-
-
-def _save(path: str, text: str) -> None:
-    """Write a new file that only its owner may read: it may hold secrets.
-
-    Raises:
-        ConfigError: The file exists, or can not be written.
-    """
-    try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-    except (OSError, ValueError) as problem:
-        exists = isinstance(problem, FileExistsError)
-        reason = "it exists; choose another name" if exists else getattr(problem, "strerror", None) or str(problem)
-        raise ConfigError([error("SMG001", "--save", f"{path!r} can not be written: {reason}")]) from None
 
 
 def _report(imported: Imported) -> list[str]:

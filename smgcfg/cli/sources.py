@@ -174,12 +174,21 @@ def save(path: str, reviewed: "Reviewed") -> None:
     from smgcfg.toml_write import deployment_text
 
     assert reviewed.chosen is not None
-    text = deployment_text(reviewed.chosen, reviewed.references)
+    write_new(path, deployment_text(reviewed.chosen, reviewed.references, os.path.dirname(path)))
+
+
+def write_new(path: str, text: str) -> None:
+    """Write a new file that only its owner may read: a deployment may hold secrets.
+
+    Raises:
+        ConfigError: The file exists, or can not be written.
+    """
     try:
-        with open(path, "x", encoding="utf-8") as file:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
             file.write(text)
-    except OSError as problem:
-        reason = "it exists; choose another name" if isinstance(problem, FileExistsError) else problem.strerror
+    except (OSError, ValueError) as problem:
+        exists = isinstance(problem, FileExistsError)
+        reason = "it exists; choose another name" if exists else getattr(problem, "strerror", None) or str(problem)
         raise ConfigError([error("SMG001", "--save", f"{path!r} can not be written: {reason}")]) from None
 
 

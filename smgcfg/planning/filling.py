@@ -1,5 +1,6 @@
 """The settings of one program while the plan fills in what nobody set."""
 
+from collections.abc import Collection
 from typing import Any, Generic, TypeVar
 
 from smgcfg.args import Args, check_setting
@@ -7,7 +8,7 @@ from smgcfg.codec import Refused
 from smgcfg.errors import Finding, error, warning
 from smgcfg.flags import spec_of
 from smgcfg.origin import Derived, Origin
-from smgcfg.overlay import UNSET, Overlay
+from smgcfg.overlay import Overlay
 from smgcfg.schema import Path, dotted
 
 A = TypeVar("A", bound=Args)
@@ -21,13 +22,17 @@ class Choices:
 
     Args:
         overlay: Every choice with its origin; None where only the values themselves are known.
+        unset: The settings that were unset, and are given no value.
     """
 
-    def __init__(self, overlay: Overlay[Path] | None) -> None:
+    def __init__(self, overlay: Overlay[Path] | None, unset: Collection[Path] = ()) -> None:
         self._overlay: Overlay[Path] = overlay or Overlay()
+        self._unset = frozenset(unset)
 
     def __eq__(self, other: object) -> bool:
-        return self._overlay == other._overlay if isinstance(other, Choices) else NotImplemented
+        if not isinstance(other, Choices):
+            return NotImplemented
+        return (self._overlay, self._unset) == (other._overlay, other._unset)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -37,8 +42,7 @@ class Choices:
 
     def unset(self, path: Path) -> bool:
         """Return whether the operator chose that a flag is not passed."""
-        winner = self._overlay.winner(path)
-        return winner is not None and winner[0] is UNSET
+        return path in self._unset
 
 
 class Filling(Generic[A]):

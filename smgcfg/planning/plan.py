@@ -61,12 +61,12 @@ def plan(
     Args:
         deployment: The deployment.
         environment: What to plan for; by default this process's own.
-        overlay: Where each value was chosen, for messages, and what was chosen not to be passed.
+        overlay: Where each value was chosen, for messages.
 
     Returns:
         The plan with all findings; no plan when one of them is an error.
     """
-    layout = Layout(deployment, environment or Environment.current(), Choices(overlay))
+    layout = Layout(deployment, environment or Environment.current(), Choices(overlay, deployment.unset))
     gateway = _gateway(layout) if layout.shapes else deployment.gateway.args
     made = _made(layout, gateway)
     return Planned(

@@ -186,9 +186,14 @@ def deployments(transport: str = "zmq") -> st.SearchStrategy[Deployment]:
         transport: "zmq" or "grpc".
     """
     gateways = st.fixed_dictionaries({}, optional={"port": st.integers(8000, 8999), "log_level": st.just("warn")})
+    unset = st.sampled_from([(), (("gateway", "policy"),), (("gateway", "health_check_interval_secs"),)])
     return st.builds(
-        lambda name, pool, gateway, grace: Deployment(
-            name=name, pools=(pool,), gateway=Gateway(args=GatewayArgs(**gateway)), launch=Launch(grace=grace)
+        lambda name, pool, gateway, grace, unset: Deployment(
+            name=name,
+            pools=(pool,),
+            gateway=Gateway(args=GatewayArgs(**gateway)),
+            launch=Launch(grace=grace),
+            unset=unset,
         ),
-        names(), _pools(transport), gateways, st.floats(1, 60),
+        names(), _pools(transport), gateways, st.floats(1, 60), unset,
     )  # fmt: skip

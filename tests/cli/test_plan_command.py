@@ -1,5 +1,6 @@
 """Options of `smgcfg plan` and its like: each has an effect, or is refused."""
 
+import stat
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -26,6 +27,25 @@ def test_a_deployment_is_saved_whatever_is_printed(shape: tuple[str, ...]) -> No
     assert load("saved.toml").pools[0].replicas == 2
     assert run(["plan", "d.toml", "--set", "pools.chat.replicas=0", "--save", "bad.toml", *shape])[0] == 2
     assert not Path("bad.toml").exists()
+
+
+def test_a_saved_deployment_plans_the_same() -> None:
+    """What was unset stays so, relative paths mean the same from another directory, and only the owner may read it."""
+    Path("in").mkdir()
+    Path("in/deep").mkdir()
+    words = ["plan", "--backend=tokenspeed", "--model=./m", "--unset=gateway.health_check_interval_secs"]
+    words += ["--set=pools.main.chat_template=../t.jinja", "--set=pools.main.env.CACHE=./cache"]
+    words += ["--set", 'gateway.api_key={ file = "./key" }', "--commands"]
+    code, out, _ = run([*words, "--set=name=x", "--save=in/deep/x.toml"])
+    assert (code, "--health-check-interval-secs" in out) == (0, False)
+    text = Path("in/deep/x.toml").read_text(encoding="utf-8")
+    for said in ('model = "../../m"', 'chat_template = "../../../t.jinja"', 'CACHE = "../../cache"', '"../../key"'):
+        assert said in text
+    assert stat.S_IMODE(Path("in/deep/x.toml").stat().st_mode) == 0o600
+    assert run(["plan", "in/deep/x.toml", "--commands"])[1] == out
+    # Beside the file it came from a path stays as it is.
+    assert run(["plan", "in/deep/x.toml", "--save=y.toml"])[0] == 0
+    assert 'model = "./m"' in Path("y.toml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("command", ["check", "explain"])
