@@ -9,7 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from oracles import launchers, smg, tokenspeed
 
+from smgcfg.backends.tokenspeed.backend import dist_port
 from smgcfg.config import Deployment
+from smgcfg.endpoint import LOOPBACK
 from smgcfg.environment import Environment
 from smgcfg.errors import errors_in
 from smgcfg.flags import specs_of
@@ -123,12 +125,18 @@ def alike(program: str, given: Given, decided: Iterable[Decided]) -> Given:
         given: What the processes get.
         decided: The settings that only the plan has, as the import tells.
     """
-    engines = [_less(values, ENGINE_DIFFERENCES.get(program, {})) for values in given.engines]
+    engines = [_less(_unmet(values), ENGINE_DIFFERENCES.get(program, {})) for values in given.engines]
     for values in engines:
         # The positional model has a destination of its own.
         values["model"] = values.pop("model_path", values.get("model"))
     told = [one.key.removeprefix("gateway.") for one in decided]
     return Given(engines, given.gateway and _less(given.gateway, [*GATEWAY_DIFFERENCES, *told]))
+
+
+def _unmet(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out where data-parallel ranks meet if the plan says it: without, the engine would refuse to start."""
+    derived = values.get("port") and f"{LOOPBACK}:{dist_port(values['port'])}"
+    return {key: value for key, value in values.items() if key != "dist_init_addr" or value != derived}
 
 
 def _less(values: Mapping[str, object], differences: Iterable[str]) -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 from launched import Given, alike, original, planned
 from oracles import argv_strategies
@@ -117,7 +117,8 @@ MODELS = st.sampled_from(
 
 
 @settings(max_examples=150)
-@given(MODELS, shuffled(TS_OWN, TS_OWN, options(ENGINE), options(BUNDLED)))
+@given(model=MODELS, words=shuffled(TS_OWN, TS_OWN, options(ENGINE), options(BUNDLED)))
+@example(model="org/m", words=["--data-parallel-size=2"])
 def test_ts_serve(model: str, words: Line) -> None:
     """Whatever stands behind `ts serve`: what the real one sends to engine and gateway, the plan sends."""
     compare("ts serve", ["ts", "serve"], [model, *words])
