@@ -5,7 +5,7 @@ what JSON holds.
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 from smgcfg.args import Args, check_setting, set_settings
@@ -176,11 +176,11 @@ def _table(data: Any, cls: Any) -> Any:
         if backend is None:
             findings.append(error("SMG004", "backend", f"expected one of {', '.join(BACKENDS)}"))
         else:
-            values["engine"] = _args(given.pop("engine", {}), backend.args)
+            values["engine"] = _part(findings, "engine", _args, given.pop("engine", {}), backend.args)
         if not isinstance(values["name"], str):
             findings.append(error("SMG007", "name", "a required key is missing"))
     if kind is Gateway:
-        values["args"] = _args(given.pop("args", {}), GatewayArgs)
+        values["args"] = _part(findings, "args", _args, given.pop("args", {}), GatewayArgs)
     if kind is not Launch:
         values["env"] = _env(given.pop("env", {}), findings)
     known = keys_of(kind)
@@ -195,6 +195,15 @@ def _table(data: Any, cls: Any) -> Any:
     if findings:
         raise ConfigError(findings)
     return kind(**values)
+
+
+def _part(findings: list[Finding], name: str, make: Callable[[Any, Any], Any], data: Any, cls: Any) -> Any:
+    """Return a part of a value, or None with what is wrong with it among the findings, under its name."""
+    try:
+        return make(data, cls)
+    except ConfigError as bad:
+        findings += [finding.evolve(key=f"{name}.{finding.key}".rstrip(".")) for finding in bad.findings]
+        return None
 
 
 def _env(data: Any, findings: list[Finding]) -> Pairs:
@@ -219,17 +228,20 @@ def _deployment_data(deployment: Deployment) -> dict[str, Any]:
 def _deployment(data: Any) -> Deployment:
     given = dict(_mapping(data, "Deployment"))
     unknown = given.keys() - {"name", "pools", "gateway", "launch", "unset"}
-    if unknown:
-        raise ConfigError([error("SMG002", key, "no such key") for key in sorted(unknown)])
-    if not isinstance(given.get("name"), str) or not isinstance(given.get("pools"), list):
-        raise ConfigError([error("SMG007", "name, pools", "required: a name, and a list of pools")])
-    unset = given.get("unset", [])
-    if not isinstance(unset, list) or not all(isinstance(path, list) for path in unset):
-        raise ConfigError([error("SMG003", "unset", f"expected a list of paths, got {brief(unset)}")])
-    return Deployment(
-        name=given["name"],
-        pools=tuple(_table(pool, Pool) for pool in given["pools"]),
-        gateway=_table(given.get("gateway", {}), Gateway),
-        launch=_table(given.get("launch", {}), Launch),
-        unset=tuple(tuple(map(str, path)) for path in unset),
-    )
+    findings = [error("SMG002", key, "no such key") for key in sorted(unknown)]
+    name, pools, unset = given.get("name"), given.get("pools"), given.get("unset", [])
+    if not isinstance(name, str) or not isinstance(pools, list):
+        findings.append(error("SMG007", "name, pools", "required: a name, and a list of pools"))
+        pools = pools if isinstance(pools, list) else []
+    if not isinstance(unset, list) or not all(_is_path(path) for path in unset):
+        findings.append(error("SMG003", "unset", f"expected a list of paths, got {brief(unset)}"))
+    made = tuple(_part(findings, f"pools[{at}]", _table, pool, Pool) for at, pool in enumerate(pools))
+    gateway = _part(findings, "gateway", _table, given.get("gateway", {}), Gateway)
+    launch = _part(findings, "launch", _table, given.get("launch", {}), Launch)
+    if findings:
+        raise ConfigError(findings)
+    return Deployment(name=str(name), pools=made, gateway=gateway, launch=launch, unset=tuple(map(tuple, unset)))
+
+
+def _is_path(data: object) -> bool:
+    return isinstance(data, list) and all(isinstance(key, str) for key in data)

@@ -64,6 +64,9 @@ def test_findings_survive_json(where: Any) -> None:
         ({"name": "x"}, Deployment, "SMG007"),
         ({"name": "x", "pools": [], "more": 1}, Deployment, "SMG002"),
         ({"name": "x", "pools": [{"name": "a", "backend": "none"}]}, Deployment, "SMG004"),
+        ({"name": "x", "pools": [], "unset": ["gateway.policy"]}, Deployment, "SMG003"),
+        ({"name": "x", "pools": [], "unset": [["gateway", 5]]}, Deployment, "SMG003"),
+        ({"name": "x", "pools": [], "unset": [["gateway", "nope"]]}, Deployment, "SMG002"),
     ],
 )
 def test_structuring_is_strict(data: Any, cls: Any, code: str) -> None:
@@ -71,3 +74,20 @@ def test_structuring_is_strict(data: Any, cls: Any, code: str) -> None:
     with pytest.raises(ConfigError) as raised:
         converter().structure(data, cls)
     assert code in [finding.code for finding in raised.value.findings]
+
+
+def test_everything_wrong_with_a_deployment_is_told_at_once() -> None:
+    """The problems of every part stand in one report, each with the way to it."""
+    pool = {"name": "a", "backend": "tokenspeed", "replicas": "2", "engine": {"seed": True}}
+    data = {"pools": [pool, 3], "gateway": {"args": {"port": "1"}}, "launch": {"grace": "x"}, "more": 1}
+    with pytest.raises(ConfigError) as raised:
+        converter().structure(data, Deployment)
+    assert [(finding.code, finding.key) for finding in raised.value.findings] == [
+        ("SMG002", "more"),
+        ("SMG007", "name, pools"),
+        ("SMG003", "pools[0].engine.seed"),
+        ("SMG003", "pools[0].replicas"),
+        ("SMG003", "pools[1]"),
+        ("SMG003", "gateway.args.port"),
+        ("SMG003", "launch.grace"),
+    ]
