@@ -174,6 +174,14 @@ class Deployment(_Table):
     launch: Launch = attrs.Factory(Launch)
     unset: tuple[tuple[str, ...], ...] = ()
 
+    def unset_in(self, *table: str) -> list[str]:
+        """Return the settings of a table that were unset.
+
+        Args:
+            table: The path of the table, as `"pools", "chat", "engine"`.
+        """
+        return [path[-1] for path in self.unset if path[:-1] == table]
+
     def _check(self, given: Collection[str]) -> None:
         findings = [bad_name("name", self.name)] if not NAME.fullmatch(self.name) else []
         findings += [bad_name(f"pools.{p.name}", p.name) for p in self.pools if not NAME.fullmatch(p.name)]

@@ -34,10 +34,10 @@ def deployment_text(
 
     pools = {pool.name: _with_env(_table(pool, skip=("name",)), pool) for pool in deployment.pools}
     for pool in deployment.pools:
-        engine = _args_table(pool.engine, _unset(deployment, "pools", pool.name, "engine"))
+        engine = _args_table(pool.engine, deployment.unset_in("pools", pool.name, "engine"))
         if engine:
             pools[pool.name]["engine"] = engine
-    settings = _args_table(deployment.gateway.args, _unset(deployment, "gateway"))
+    settings = _args_table(deployment.gateway.args, deployment.unset_in("gateway"))
     gateway = _with_env(settings | _table(deployment.gateway), deployment.gateway)
     document: dict[str, Any] = {"name": deployment.name, "pools": pools}
     launch = _table(deployment.launch)
@@ -49,10 +49,6 @@ def deployment_text(
         table[path[-1]] = _plain(reference)
     document = {key: value for key, value in document.items() if value}
     return tomlkit.dumps(_moved(document, folder) if folder else document)
-
-
-def _unset(deployment: "Deployment", *table: str) -> list[str]:
-    return [path[-1] for path in deployment.unset if path[:-1] == table]
 
 
 def _moved(value: Any, folder: str) -> Any:

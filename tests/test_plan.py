@@ -205,6 +205,15 @@ def test_a_version_that_nobody_knows_is_reported(version: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "path", [("gateway", "worker_urls"), ("gateway", "backend"), ("pools", "chat", "engine", "port")], ids=".".join
+)
+def test_owned_settings_can_not_be_unset_either(path: tuple[str, ...]) -> None:
+    """Without worker URLs a gateway would start, and have no worker: what the launcher decides, nobody takes away."""
+    refused = plan(deployment(pool()).evolve(unset=(path,)), HERE)
+    assert [(finding.code, finding.key) for finding in refused.findings] == [("SMG008", ".".join(path))]
+
+
 def test_a_later_build_has_the_flags_of_its_release() -> None:
     """A post-release is checked against the release it is of."""
     gateway = {"api_key": ""}

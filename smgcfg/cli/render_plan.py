@@ -95,7 +95,9 @@ def _workers(slots: tuple[Slot, ...], shapes: dict[str, Shape]) -> list[str]:
 def _model(planned: Planned, plan: Plan) -> str:
     shape = planned.shapes[0]
     text = str(shape.model)
-    if plan.model != shape.model:
+    if not plan.model:
+        text += ", served under no name"
+    elif plan.model != shape.model:
         text += f', served as "{plan.model}"'
     aliases = shape.names[1:]
     return f"{text}, also as {', '.join(aliases)}" if aliases else text

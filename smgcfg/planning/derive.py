@@ -102,7 +102,8 @@ def engine_filling(
         filling.tell(key, value, (*base, fact), send=fact not in backend.unheard[transport])
     model = filling[backend.args.positional]
     if model is None:
-        filling.findings.append(missing(dotted((*base, "model")), MODEL_HINT))
+        own = (*base, "model")
+        filling.findings.append(missing(dotted(own), MODEL_HINT, choices.where(own)))
     elif not model.strip():
         path = (*base, "engine", backend.args.positional)
         message = f"expected the model, got {model!r}"

@@ -120,7 +120,7 @@ class Layout:
         )
         self.findings += filling.findings
         self.findings += owned_findings(
-            set_settings(pool.engine),
+            [*set_settings(pool.engine), *self.deployment.unset_in(*path, "engine")],
             in_pool(backend.owned[transport], dotted((pool.name,))),
             lambda key: dotted(filling.path(key)),
             lambda key: self.choices.where(filling.path(key)),

@@ -25,7 +25,7 @@ def owned_findings(
     """Return a finding for every owned setting that an operator chose.
 
     Args:
-        chosen: The settings that have a value.
+        chosen: The settings that have a value, or were unset.
         owned: Per owned setting what to use instead, or an empty text where there is nothing to use.
         named: How a setting is written in full.
         where: Where a setting was chosen.

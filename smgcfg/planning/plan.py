@@ -128,7 +128,7 @@ def _gateway(layout: Layout) -> GatewayArgs:
     deployment, choices, findings = layout.deployment, layout.choices, layout.findings
     findings += together(layout.shapes, choices)
     findings += owned_findings(
-        set_settings(deployment.gateway.args),
+        [*set_settings(deployment.gateway.args), *deployment.unset_in(*GATEWAY)],
         command.OWNED,
         lambda key: dotted((*GATEWAY, key)),
         lambda key: choices.where((*GATEWAY, key)),
