@@ -269,11 +269,11 @@ class Listeners(Value):
 
     Attributes:
         own: The ports on which the process listens, or something it started.
-        foreign: Who else listens on one of them, for a message, or empty.
+        foreign: Ports on which somebody else does, each with who that is, for a message.
     """
 
     own: frozenset[int]
-    foreign: str = ""
+    foreign: tuple[tuple[int, str], ...] = ()
 
 
 class Sockets(Protocol):

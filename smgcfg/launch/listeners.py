@@ -131,30 +131,42 @@ class HostSockets:
     def __init__(self, plan: Plan, tree: Callable[[str], Iterable[int]]) -> None:
         self._ports: Mapping[str, tuple[Port, ...]] = {spec.name: spec.ports for spec in plan.processes}
         self._tree = tree
+        self._known: dict[str, set[str]] = {}
         # In a container that shows the /proc of its host, a number there is not that of the same process here.
         self._sees_processes = os.readlink("/proc/self") == str(os.getpid())
 
     def listeners(self, name: str) -> Listeners:
-        """Return who listens on the ports of a process that runs."""
+        """Return who listens on the ports of a process that runs.
+
+        Whose a socket is takes a walk through all processes to find out, and does not change: it is done once for each.
+        """
         ports = self._ports[name]
         found = self._found(ports)
         if not found or not self._sees_processes:
             return Listeners(frozenset(one.port for one in found))
-        try:
-            held = {inode for pid in self._tree(name) for inode in _held(pid)}
-        except OSError:
-            return Listeners(frozenset())  # there is no descriptor left to look with: nobody is a stranger for that
-        own = frozenset(one.port for one in found if one.inode in held)
-        strangers = [one for one in found if one.inode not in held]
+        inodes = {one.inode for one in found}
+        known = self._known[name] = self._known.get(name, set()) & inodes
+        for _ in range(2):  # the second time for a process that was forked while we looked
+            if inodes <= known:
+                break
+            try:
+                known |= inodes.intersection(inode for pid in self._tree(name) for inode in _held(pid))
+            except OSError:
+                return Listeners(frozenset())  # there is no descriptor left to look with: nobody is a stranger for that
+        own = frozenset(one.port for one in found if one.inode in known)
+        strangers = {one.port: one.inode for one in found if one.inode not in known}
         if strangers:
             # One that was closed while we looked who has it is nobody's.
             left = {one.inode for one in self._found(ports)}
-            strangers = [one for one in strangers if one.inode in left]
-        if not strangers:
-            return Listeners(own)
-        port = next(port for port in ports if strangers[0].meets(port))
-        owner = _owner({strangers[0].inode})
-        return Listeners(own, f"the {port.use} port {port.number} is listened on by {owner}")
+            strangers = {number: inode for number, inode in strangers.items() if inode in left}
+        uses = {port.number: port.use for port in ports}
+        return Listeners(
+            own,
+            tuple(
+                (number, f"the {uses[number]} port {number} is listened on by {_owner({inode})}")
+                for number, inode in sorted(strangers.items())
+            ),
+        )
 
     @staticmethod
     def _found(ports: Collection[Port]) -> list[Bound]:

@@ -46,7 +46,9 @@ class Readiness:
         return pace(now - min(begins)) if begins else math.inf
 
     def judge(self, answer: Answer | GatewayView) -> Iterator[tuple[Child, bool]]:
-        """Take an answer, and yield the processes that it says something about, with whether they are ready.
+        """Take an answer, and yield the processes that it says something about, with whether they seem to be ready.
+
+        One that can not become ready for a stranger does as well: `stranger` tells it from one that is.
 
         Args:
             answer: The answer.
@@ -55,7 +57,7 @@ class Readiness:
             for child in self._seen_by("http"):
                 if child.spec.ready.url == answer.url and child.state == "starting":
                     child.seen = answer.problem
-                    yield child, answer.ok and self._is_itself(child)
+                    yield child, (answer.ok and self._is_itself(child)) or self._is_barred(child)
             return
         self.serves = answer.ready
         if self._gateway.state == "ready" and answer.asked:
@@ -66,11 +68,23 @@ class Readiness:
             view = views.get(child.spec.ready.url)
             child.seen = _seen(answer, view)
             if not answer.problem:
-                yield child, view is not None and view.healthy and self._is_itself(child)
+                well = view is not None and view.healthy and self._is_itself(child)
+                yield child, well or self._is_barred(child)
 
     def stranger(self, child: Child) -> str:
-        """Return who else listens on a port of a process, or empty."""
-        return self._sockets.listeners(child.spec.name).foreign if self._check else ""
+        """Return who else listens on a port of a process, or where its engines are to register; or empty."""
+        if not self._check:
+            return ""
+        found = [who for _, who in self._sockets.listeners(child.spec.name).foreign]
+        notice = child.spec.death_notice
+        if notice is not None:
+            foreign = self._sockets.listeners(self._gateway.spec.name).foreign
+            found += [who for port, who in foreign if port == notice.handshake]
+        return found[0] if found else ""
+
+    def _is_barred(self, child: Child) -> bool:
+        """Whether a process that starts can not become ready, as somebody else is where it, or its gateway, listens."""
+        return child.state == "starting" and bool(self.stranger(child))
 
     def _seen_by(self, seen_by: str) -> list[Child]:
         children = self._children.values()
@@ -89,8 +103,7 @@ class Readiness:
             return at is not None and at != child.socket and not self._sockets.is_listening(notice.handshake)
         if not self._check:
             return True
-        listeners = self._sockets.listeners(child.spec.name)
-        return bool(listeners.foreign) or urlsplit(child.spec.ready.url).port in {None, *listeners.own}
+        return urlsplit(child.spec.ready.url).port in {None, *self._sockets.listeners(child.spec.name).own}
 
 
 def pace(waited: float) -> float:

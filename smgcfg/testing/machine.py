@@ -88,7 +88,7 @@ class FakeMachine:
         history: What was done to processes, in order.
         missing: The names of processes whose programs can not be run.
         refuses_key: Whether the gateway does not list its workers.
-        strangers: Per process who else listens on one of its ports.
+        strangers: Per process who else listens on its port, or where a zmq worker would register.
         wire: What is between the gateway and the zmq workers.
         clock: The clock to inject.
         spawner: The spawner to inject.

@@ -70,7 +70,7 @@ class FakeWire:
     def waits(self, machine: "FakeMachine", name: str) -> bool:
         """Return whether the gateway waits for an engine to register."""
         link = self.links[name]
-        if machine.gateway is None or link.pid is not None:
+        if machine.gateway is None or link.pid is not None or name in machine.strangers:
             return False
         return link.dropped is None or machine.time >= link.dropped + REBIND
 
@@ -135,14 +135,24 @@ class FakeSockets:
     def listeners(self, name: str) -> Listeners:
         """Return the ports of a process, and who else is there."""
         process = self._machine.processes.get(name)
-        own = frozenset({urlsplit(process.spec.ready.url).port or 0}) if process is not None and process.runs else ()
-        return Listeners(frozenset(own), self._machine.strangers.get(name, ""))
+        if process is None:
+            return Listeners(frozenset())
+        port = urlsplit(process.spec.ready.url).port or 0
+        foreign = [(port, who) for whose, who in self._machine.strangers.items() if whose == name and port]
+        if process.spec.role == "gateway":
+            notices = ((whose, spec.death_notice) for whose, spec in self._machine.wire.specs.items())
+            foreign += [
+                (notice.handshake, self._machine.strangers[whose])
+                for whose, notice in notices
+                if notice is not None and whose in self._machine.strangers
+            ]
+        return Listeners(frozenset({port} if process.runs else ()), tuple(foreign))
 
     def is_listening(self, port: int) -> bool:
-        """Return whether the gateway waits for an engine at a port."""
+        """Return whether the gateway waits for an engine at a port, or somebody else is there."""
         for name, spec in self._machine.wire.specs.items():
             if spec.death_notice is not None and spec.death_notice.handshake == port:
-                return self._machine.wire.waits(self._machine, name)
+                return name in self._machine.strangers or self._machine.wire.waits(self._machine, name)
         return False
 
     def at(self, path: str) -> Hashable:

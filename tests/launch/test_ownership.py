@@ -15,6 +15,7 @@ from e2e.ports import free_port
 from launch.fake_worker import Server
 from launch.launcher import launcher_of
 from launch.plans import Marked, fake, fake_launch, plan_of, process, until
+from launch.real import chat, standin_plan
 
 from smgcfg.errors import ConfigError
 from smgcfg.launch.holdings import Holdings, gpu_findings, lock_of, lock_of_gpu
@@ -74,6 +75,24 @@ def test_stranger_who_came_while_a_worker_was_away(tmp_path: Path, marked: Marke
             assert "ready again" not in launcher.text
         (tmp_path / "once").unlink()
         launcher.says("^chat-0   ready again")
+        launcher.signal(signal.SIGTERM)
+        assert launcher.ends() == 143
+
+
+def test_stranger_who_came_where_an_engine_registers(short_dir: Path, marked: Marked) -> None:
+    """A handshake port that somebody took from the gateway costs a restarted engine tries, and nobody else anything."""
+    plan = standin_plan(short_dir, marked, "replicas = 2", restart_backoff_max=0.2, restart_budget=50)
+    notice = plan.workers[0].death_notice
+    assert notice is not None
+    with launcher_of(plan, marked, short_dir) as launcher:
+        launcher.says("^READY")
+        with socket.create_server(("127.0.0.1", notice.handshake)):
+            os.kill(launcher.pid("chat-0"), signal.SIGKILL)
+            who = f"the handshake port {notice.handshake} is listened on by {OURSELVES}"
+            launcher.says(rf"^chat-0   NOT ITSELF pid \d+: {who}\. Restart 2 of 50 ")
+            assert chat(plan.url)
+        launcher.says("^chat-0   ready again .*, chat-1 kept serving$")
+        assert "gateway  restarting" not in launcher.text
         launcher.signal(signal.SIGTERM)
         assert launcher.ends() == 143
 

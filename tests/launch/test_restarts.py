@@ -309,19 +309,34 @@ def test_stranger_who_answers_in_place_of_a_process_ends_the_start() -> None:
 
 
 def test_stranger_who_came_while_a_worker_was_away() -> None:
-    """At a restart a stranger on the port is a failed start, which is tried again."""
+    """At a restart a stranger on the port is a failed start, which is not waited out, and is tried again."""
     trial, since = up()
     trial.machine.die("chat-0", 1)
     trial.machine.strangers["chat-0"] = "port 31000 is listened on by pid 77 (python3)"
-    trial.run(0.5)
-    trial.load("chat-0")
-    trial.run(0.5)
+    trial.run(1.0)
     trial.machine.strangers.clear()
     trial.run(1.5)
     trial.load("chat-0")
     trial.run(1.0)
     assert trial.done(since) == ["start chat-0", "kill chat-0", "start chat-0"]
     assert [event.restart for event in trial.of(events.PortTaken)] == [2]
+    assert trial.of(events.Ready)[-1].name == "chat-0"
+
+
+def test_stranger_where_an_engine_would_register() -> None:
+    """Who took a zmq worker's handshake port from the gateway is named at once, and costs nobody else anything."""
+    trial, since = up(zmq=2)
+    trial.machine.strangers["chat-0"] = "the handshake port 20000 is listened on by pid 77 (python3)"
+    trial.run(10.0)
+    assert trial.of(events.PortTaken) == []
+    trial.machine.die("chat-0", -9)
+    trial.run(0.5)
+    trial.machine.strangers.clear()
+    trial.run(2.0)
+    trial.load("chat-0")
+    trial.run(1.0)
+    assert trial.done(since) == ["start chat-0", "kill chat-0", "start chat-0"]
+    assert [event.name for event in trial.of(events.PortTaken)] == ["chat-0"]
     assert trial.of(events.Ready)[-1].name == "chat-0"
 
 
