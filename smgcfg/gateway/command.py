@@ -1,5 +1,6 @@
 """How `smg launch` is started and reached: facts of smg 1.13.0 that a plan has to keep to."""
 
+import re
 from typing import Final
 
 from smgcfg.codec import word
@@ -34,6 +35,9 @@ OWNED: Final = {
     "decode": "",
     "encode": "",
 }
+
+#: A key as a header of HTTP carries it.
+_SENDABLE: Final = re.compile(r"[!-~](?:[\t -~]*[!-~])?")
 
 #: The addresses that mean "every interface", and where such a listener is reached on its own machine.
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -97,6 +101,24 @@ def request_key(args: GatewayArgs) -> str | None:
         return word(args.api_key)
     # A tenant's entry is its name, a colon and its key.
     return next((word(entry).partition(":")[2] for entry in args.tenant_api_key or ()), None)
+
+
+def unsendable_keys(args: GatewayArgs) -> list[str]:
+    """Return the settings with a key that no client can send, as far as they are read.
+
+    A header of HTTP carries it only without blanks at its ends, line breaks, and characters that are not ASCII.
+    Measured with smg 1.13.0: it takes such a key, and answers everybody with 401.
+    """
+    found = []
+    for setting, before in (("api_key", 0), ("tenant_api_key", 1), ("control_plane_api_keys", 3)):
+        value = getattr(args, setting) or ()
+        if any(reference.text is None for reference in references_in(value)):
+            continue
+        # In front of the key in an entry stand others, each with a colon.
+        keys = [word(entry).split(":", before)[-1] for entry in (value if isinstance(value, tuple) else (value,))]
+        if any(key and not _SENDABLE.fullmatch(key) for key in keys):
+            found.append(setting)
+    return found
 
 
 def _closed(key: str, reason: str, hint: str) -> Finding:

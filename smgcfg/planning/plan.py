@@ -161,6 +161,12 @@ def _gateway(layout: Layout) -> GatewayArgs:
     closed = command.workers_key(args)
     if isinstance(closed, Finding):
         findings.append(filling.placed(closed))
+    for key in command.unsendable_keys(args):
+        message = "a key has to be ASCII without line breaks, or blanks at its ends: no client can send this one"
+        where = choices.where((*GATEWAY, key))
+        findings.append(
+            error("SMG003", dotted((*GATEWAY, key)), message, where, "a file holds the key and nothing else")
+        )
     outside = {finding.key for finding in findings if finding.code == "SMG005"}
     findings += [finding for finding in layout.book.findings() if finding.key not in outside]
     return args
