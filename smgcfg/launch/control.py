@@ -9,7 +9,8 @@ has withdrawn the question: nothing is done.
     {"do": "logs", "process": NAME or null, "last_exit": false, "follow": false}
                                         a line of JSON for each line, as `Line.data` has it; with "follow" until either
                                         side leaves, `{"dropped": N}` where a slow reader missed lines
-    {"do": "access"}                    the answer holds "access": what it takes to use the gateway, with its keys
+    {"do": "access"}                    the answer holds "access": what it takes to use the gateway, with its keys, and
+                                        "state", as the state file has it
     {"do": "given"}                     the answer holds "given": what each process was given, with secrets
 """
 

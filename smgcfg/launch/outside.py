@@ -113,12 +113,14 @@ class Outside:
     def keep(self) -> bool:
         """Make anew what somebody removed of the control socket and the state file, and return whether any was missing.
 
+        A state file that could not be written, as on a full disk, is tried again.
+
         Raises:
             OSError: It can not be made.
         """
         missing = self._control.keep()
-        if not self._state.is_there():
-            unwritten = self._state_problem
+        unwritten = self._state_problem
+        if unwritten or not self._state.is_there():
             self._write_state()
             # One that could not be written before was removed by nobody.
             missing |= not (unwritten or self._state_problem)
@@ -191,7 +193,8 @@ class Outside:
             caller.finish()
 
     def _give_access(self, _question: dict[str, Any], caller: Caller) -> None:
-        caller.send({"ok": True, "access": self._access})
+        # The file may be older, as on a full disk.
+        caller.send({"ok": True, "access": {**self._access, "state": self._record.data()}})
         caller.finish()
 
     def _give_given(self, _question: dict[str, Any], caller: Caller) -> None:

@@ -95,9 +95,18 @@ def read_state(run_dir: str) -> dict[str, Any] | None:
         data = _read(run_dir)
     except (OSError, ValueError, RecursionError):
         return None
+    return data if is_state(data) else None
+
+
+def is_state(data: Any) -> bool:
+    """Return whether something is the state of a launch, in the format of this version.
+
+    Args:
+        data: What JSON had.
+    """
     if not isinstance(data, dict) or data.get("format") != FORMAT or not _whole(data, _SHAPE):
-        return None
-    return data if data["processes"] else None
+        return False
+    return bool(data["processes"])
 
 
 def is_replaceable(run_dir: str) -> bool:

@@ -6,6 +6,7 @@ from smgcfg.launch.alive import is_alive
 from smgcfg.launch.client import NoAnswer
 from smgcfg.launch.effects import GatewayView
 from smgcfg.launch.running import Running, access, gateway_view, how_it_ended
+from smgcfg.launch.state import is_state
 from smgcfg.value import Value
 
 
@@ -108,12 +109,15 @@ def status_of(running: Running) -> Status:
         view = GatewayView(False, problem="its launcher is gone")
         return Status(running.state, False, view, how_it_ended(running.state))
     problem = ""
-    key = None
+    state, told = running.state, dict[str, Any]()
     try:
-        key = access(running).get("workers_key")
+        told = access(running)
     except NoAnswer as silent:
         problem = str(silent)
-    view = gateway_view(running.state["url"], key)
-    if not problem and view.problem and running.state["phase"] == "up":
+    # What the launcher knows is newer than its file where that can not be written.
+    if is_state(told.get("state")):
+        state = told["state"]
+    view = gateway_view(state["url"], told.get("workers_key"))
+    if not problem and view.problem and state["phase"] == "up":
         problem = f"the gateway does not say how its workers are: {view.problem}"
-    return Status(running.state, True, view, problem)
+    return Status(state, True, view, problem)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import stat
 from pathlib import Path
 
@@ -10,12 +11,14 @@ import pytest
 from e2e.ports import free_port
 from launch.operating import Home, smgcfg
 from launch.plans import plan_of, process, until
+from launch.test_recovery import again
 
 from smgcfg.errors import ConfigError
 from smgcfg.launch.holdings import Holdings, lock_of
 from smgcfg.launch.keeping import LOOK_EVERY, Keeper
 from smgcfg.launch.locks import holder_of
 from smgcfg.launch.run_dir import LOCK, RunDir, owner_of
+from smgcfg.launch.state import FRESH, NAME
 from smgcfg.process import Plan, Port
 
 
@@ -50,6 +53,20 @@ def test_a_state_file_that_somebody_replaced(home: Home) -> None:
         (home.run_dir / "state.json").write_text("{}")
         assert smgcfg("status", home.name).code == 4
         assert until(lambda: smgcfg("status", home.name).code == 0, LOOK_EVERY + 5.0)
+
+
+def test_a_state_file_that_can_not_be_written(home: Home) -> None:
+    """While it can not be written `status` says what the launcher knows, and the file follows when it can."""
+    with home.up(home.plan([])) as launcher:
+        (home.run_dir / FRESH).mkdir()
+        os.kill(launcher.pid("chat-0"), signal.SIGKILL)
+        pid = again(launcher, "chat-0")
+        launcher.says("the state file can not be written: is a directory$")
+        assert until(lambda: f" {pid} " in smgcfg("status", home.name).out)
+        assert f'"pid":{pid},' not in (home.run_dir / NAME).read_text()
+        (home.run_dir / FRESH).rmdir()
+        assert until(lambda: f'"pid":{pid},' in (home.run_dir / NAME).read_text(), LOOK_EVERY + 5.0)
+        assert "made anew" not in launcher.text
 
 
 def test_a_directory_that_can_not_be_used_any_more(tmp_path: Path) -> None:
