@@ -96,3 +96,10 @@ class Trial:
     def done(self, since: int = 0) -> list[str]:
         """Return what was done to whom, in order, as "start chat-0"."""
         return [f"{action.verb} {action.name}" for action in self.machine.history[since:]]
+
+
+def up(count: int = 2, *, zmq: int = 0, **launch: object) -> tuple[Trial, int]:
+    """Return a trial whose launch is up, and how much was done to its processes until then."""
+    trial = Trial(small_plan(count, zmq=zmq, **launch))
+    trial.bring_up()
+    return trial, len(trial.machine.history)
