@@ -37,7 +37,7 @@ OWNED: Final = {
 }
 
 #: A key as a header of HTTP carries it.
-_SENDABLE: Final = re.compile(r"[!-~](?:[\t -~]*[!-~])?")
+_SENDABLE: Final = r"[!-~](?:[\t -~]*[!-~])?"
 
 #: The addresses that mean "every interface", and where such a listener is reached on its own machine.
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -116,7 +116,7 @@ def unsendable_keys(args: GatewayArgs) -> list[str]:
             continue
         # In front of the key in an entry stand others, each with a colon.
         keys = [word(entry).split(":", before)[-1] for entry in (value if isinstance(value, tuple) else (value,))]
-        if any(key and not _SENDABLE.fullmatch(key) for key in keys):
+        if any(key and not re.fullmatch(_SENDABLE, key) for key in keys):
             found.append(setting)
     return found
 

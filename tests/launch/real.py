@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -13,6 +12,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from launch.clients import Clients
 from launch.plans import API_KEY, MARK, Marked
 
 from smgcfg import load, plan
@@ -95,7 +95,7 @@ class Answer(NamedTuple):
     worker: str
 
 
-class Traffic:
+class Traffic(Clients):
     """Requests that are sent one after another as long as the context lasts, each from its own thread.
 
     Args:
@@ -104,20 +104,9 @@ class Traffic:
     """
 
     def __init__(self, url: str, threads: int = 3) -> None:
+        super().__init__([self._run] * threads)
         self.answers: list[Answer] = []
         self._url = url
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._run) for _ in range(threads)]
-
-    def __enter__(self) -> "Traffic":
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
 
     def failed(self, after: float = 0.0) -> list[Answer]:
         """Return the requests that were sent after a moment and came to nothing."""
@@ -136,7 +125,7 @@ class Traffic:
         # Texts differ, as the gateway sends the same one to the same worker.
         body = {"model": "fake", "max_tokens": 4}
         headers = {"content-type": "application/json", "authorization": f"Bearer {API_KEY}"}
-        while not self._over.is_set():
+        while not self.over.is_set():
             messages = [{"role": "user", "content": uuid.uuid4().hex}]
             data = json.dumps({**body, "messages": messages}).encode()
             request = urllib.request.Request(f"{self._url}/v1/chat/completions", data, headers)
@@ -150,4 +139,4 @@ class Traffic:
             except (OSError, HTTPException):
                 pass
             self.answers.append(Answer(began, time.monotonic(), status, worker))
-            self._over.wait(0.01)
+            self.over.wait(0.01)

@@ -1,7 +1,7 @@
 """Requests of every kind from the openai client, and what became of each."""
 
+import functools
 import random
-import threading
 import time
 from typing import Final, Literal
 
@@ -9,6 +9,7 @@ import attrs
 import httpx
 import openai
 from e2e.asking import PROMISES, Promise, ask, client_of
+from launch.clients import Clients
 
 PLAIN: Final = Promise(
     "plain", {"max_tokens": 64}, lambda answer: bool(answer.content) and answer.reason in ("stop", "length")
@@ -49,7 +50,7 @@ class Outcome:
     cause: str = ""
 
 
-class Traffic:
+class Traffic(Clients):
     """Requests that are sent one after another as long as the context lasts, by several threads.
 
     Args:
@@ -61,20 +62,9 @@ class Traffic:
     """
 
     def __init__(self, url: str, seed: int) -> None:
+        super().__init__([functools.partial(self._run, f"{seed}-{n}") for n in range(THREADS)])
         self.outcomes: list[Outcome] = []
         self._url = url
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._run, args=(f"{seed}-{n}",)) for n in range(THREADS)]
-
-    def __enter__(self) -> "Traffic":
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
 
     def workers(self, since: float) -> set[str]:
         """Return which workers have answered requests that were sent since a moment."""
@@ -85,7 +75,7 @@ class Traffic:
         choice = random.Random(seed)
         with client_of(self._url) as client:
             worker = _Routed(client)
-            while not self._over.wait(PAUSE):
+            while not self.over.wait(PAUSE):
                 promise, streamed = choice.choice(KINDS), choice.random() < 0.5
                 began = time.monotonic()
                 verdict, cause = _judged(client, promise, streamed, choice)
